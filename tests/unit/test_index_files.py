@@ -181,11 +181,13 @@ def refused(*_: object) -> None:
     raise AssertionError("all events were read")
 
 
-def test_whoever_searches_and_stores_while_the_file_is_renewed_waits_for_nothing_and_loses_nothing(
-    place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_first", [True, False])
+def test_whoever_searches_and_stores_while_the_file_is_written_waits_for_nothing_and_loses_nothing(
+    place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch, *, is_first: bool
 ) -> None:
     memories = opened()
-    filled(memories)
+    if not is_first:
+        filled(memories)
     begun, go_on, write = threading.Event(), threading.Event(), IndexFiles.write
 
     def slow(*given: Any) -> None:

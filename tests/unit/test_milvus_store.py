@@ -406,6 +406,34 @@ def test_what_many_batches_delete_is_erased_once(
     assert len(calls) <= 2
 
 
+def test_forgetting_among_many_copies_only_those_beside_it(
+    lite: MilvusRecordStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentic_memory_bank.tools.storage.milvus_lite._MOST", 10)
+    space = ("a", "b", "events")
+    lite.batch([PutOp(space, f"k{n}", {"n": n} if n != 4 else {"n": 4, "x": CANARY}) for n in range(35)])
+    lite.batch([PutOp(space, f"k{n}", {"n": -n}) for n in (3, 33, 40, 41)])  # where they are, and where there is room
+    copied: list[int] = []
+    insert = milvus_lite.Collection.insert
+
+    def counted(collection: Any, rows: list[Any]) -> None:
+        copied.append(len(rows))
+        insert(collection, rows)
+
+    monkeypatch.setattr(milvus_lite.Collection, "insert", counted)
+    lite.delete(space, "k4")
+
+    assert traces(folder) == []
+    assert copied == [9]
+    wanted = {f"k{n}": n for n in range(35) if n != 4} | {f"k{n}": -n for n in (3, 33, 40, 41)}
+    for _ in range(2):
+        assert {key: value["n"] for key, value in values(lite, *space)} == wanted
+        assert [item and item.value["n"] for item in lite.batch([GetOp(space, "k41"), GetOp(space, "k0")])] == [-41, 0]
+        lite.close()  # and as another process finds it
+    lite.batch([PutOp(space, key, None) for key in wanted])
+    assert list(folder.glob("collections/*")) == []
+
+
 class Killed(BaseException):
     """Ends an operation in the middle, as the end of its process would."""
 

@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Final
+from contextlib import ExitStack, suppress
+from typing import Final, NamedTuple
 
 from agentic_memory_bank.state.errors import StorageError
 from agentic_memory_bank.state.record_events import RecordEvent
@@ -25,6 +25,14 @@ SOON: Final = 1.0
 """The same where others are at it."""
 
 _LOG = logging.getLogger(__name__)
+
+
+class Snapshot(NamedTuple):
+    """An index as it was."""
+
+    index: RecordIndex
+    heads: Mapping[str, int]
+    """How far the events go that it holds."""
 
 
 class IndexKeeper:
@@ -108,15 +116,35 @@ class IndexKeeper:
             return self._renewed(self._files, log, model, dimension)
         return None
 
-    def keep(self, index: RecordIndex, log: EventLog, model: str, dimension: int | None) -> KeptIndex | None:
-        """Keep an index as it is; the same as it stands in the file, or None where that cannot be."""
-        if self._files is None or not model or index.other_model:
-            self._rests_until = time.monotonic() + REST
+    def begin(self, held: ExitStack, index: RecordIndex, log: EventLog) -> Snapshot | None:
+        """An index as it is, for `keep`; None where it cannot be kept now.
+
+        Args:
+            held: Holds the file until it is written: whoever erases waits for that, nobody else does.
+        """
+        self._rests_until = time.monotonic() + REST
+        if self._files is None or index.other_model:
             return None
         try:
-            found = self._kept(self._files, index, log, model, dimension)
+            is_alone = held.enter_context(self._files.writing(self._owner))
+            if is_alone and log.is_current() and log.seen is not None:
+                return Snapshot(index.snapshot(), log.seen)
+        except (OSError, StorageError) as error:
+            _LOG.debug("An index is not kept in a file: %s", error)
+            return None
+        self._rests_until = time.monotonic() + SOON
+        return None
+
+    def keep(self, taken: Snapshot, model: str, dimension: int | None) -> KeptIndex | None:
+        """Keep an index as it was; the same as it stands in the file, or None where that cannot be."""
+        if self._files is None or not model:
+            return None
+        try:
+            found = self._files.open(self._owner, model, dimension)
+            if found is None or found.heads != taken.heads:  # else another process was quicker
+                self._files.write(taken.index, self._owner, model, taken.heads)
+                found = self._files.open(self._owner, model, dimension)
         except (OSError, StorageError, SectionDamagedError) as error:
-            self._rests_until = time.monotonic() + REST
             _LOG.debug("An index is not kept in a file: %s", error)
             return None
         self._rests_until = 0.0 if found else time.monotonic() + SOON
@@ -141,15 +169,3 @@ class IndexKeeper:
                 return kept
             files.write(kept.found, self._owner, model, log.seen)
             return files.open(self._owner, model, dimension)
-
-    def _kept(
-        self, files: IndexFiles, index: RecordIndex, log: EventLog, model: str, dimension: int | None
-    ) -> KeptIndex | None:
-        with files.writing(self._owner) as is_alone:
-            if not is_alone or not log.is_current() or (seen := log.seen) is None:
-                return None
-            found = files.open(self._owner, model, dimension)
-            if found is None or found.heads != seen:  # else another process was quicker
-                files.write(index, self._owner, model, seen)
-                found = files.open(self._owner, model, dimension)
-        return found

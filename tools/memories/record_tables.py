@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, cast
+from copy import copy
+from typing import Any, Final, Self, cast
 
 from agentic_memory_bank.state.record_events import RecordEvent, is_deleted_with
 from agentic_memory_bank.state.records import Record, normalized
@@ -58,6 +59,16 @@ class RecordTables:
         """Which have none, since it could not be made."""
 
     # --- the file --------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Self:
+        """What it holds now, to be told by `kept` while this one goes on: a tenth of the time that `kept` takes."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, KeptRows | RecordTurns | HybridIndex):
+                setattr(twin, name, value.snapshot())
+            elif isinstance(value, set | dict):
+                setattr(twin, name, copy(value))
+        return twin
 
     def kept(self) -> tuple[Mapping[str, Any], Arrays]:
         """All of it, as the header and the arrays of a file that an index can begin with."""

@@ -100,6 +100,13 @@ class RecordTurns:
         """How many rows are in memory."""
         return self._named.held + self._times.held + self._lines.held
 
+    def snapshot(self) -> "RecordTurns":
+        """What it holds now, to be told by `arrays` while this one goes on."""
+        twin = RecordTurns()
+        twin._named, twin._times = self._named.snapshot(), self._times.snapshot()
+        twin._lines = self._lines.snapshot()
+        return twin
+
     def arrays(self) -> dict[str, Iterable[NDArray[Any]]]:
         """All of it, as the arrays of a file."""
         return self._named.arrays() | self._times.arrays() | self._lines.arrays()

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 
@@ -149,18 +149,18 @@ class UserMemories:
         return self._is_begun and self._keeper.wants(self.index)
 
     def keep_index(self) -> None:
-        """Keep the index in a file, where it can be, and go on with that; searches wait at the first time alone."""
+        """Keep the index in a file, where it can be, and go on with that, beside whoever searches and writes."""
         with self.lock:
             if not self.wants_file():
                 return
         model, dimension = model_of(self.encoder), self.encoder.dimension
         kept = self._keeper.renew(self.log.reader(), model, dimension)
+        with ExitStack() as held:
+            with self.lock:
+                taken = self._keeper.begin(held, self.index, self.log) if kept is None and self.wants_file() else None
+            kept = kept if taken is None else self._keeper.keep(taken, model, dimension)
         with self.lock:
-            if not self._is_begun:  # it is opened anew with the next call
-                return
-            if kept is None and self.wants_file():
-                kept = self._keeper.keep(self.index, self.log, model, dimension)
-            if kept is not None:
+            if kept is not None and self._is_begun:  # else it is opened anew with the next call
                 self.index = kept.found
                 self.log.reset(kept.heads)  # what came meanwhile is read with the next call
                 self._keeper.note_kept()

@@ -4,8 +4,9 @@ import threading
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,6 +200,15 @@ class IndexSlots:
                 self._set_vector(new, rows[place])
 
     # --- what is in the file, and what came later ------------------------------------------------------------------
+
+    def snapshot(self) -> Self:
+        """What it holds now, to be told by `arrays` while this one goes on; rows and documents are never changed."""
+        with self._lock:
+            twin = copy(self)
+            twin._lock = threading.RLock()
+            twin._slots, twin._terms, twin._documents = dict(self._slots), list(self._terms), list(self._documents)
+            twin._has_vector, twin._lengths = self._has_vector.copy(), self._lengths.copy()
+            return twin
 
     def arrays(self) -> Arrays:
         """All items, as the arrays of a file that an index can begin with; nothing of removed ones is in them."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, ItemsView, Iterable, Iterator, MutableMapping, ValuesView
+from copy import copy
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -170,6 +171,13 @@ class KeptRows(MutableMapping[str, Value], Generic[Value]):
         """How many values are in memory."""
         return len(self._changed) + len(self._cache)
 
+    def snapshot(self) -> "KeptRows[Value]":
+        """What it holds now, to be told by `arrays` while this one goes on."""
+        twin = copy(self)
+        twin._changed = {key: _own(value) for key, value in self._changed.items()}
+        twin._gone = set(self._gone)
+        return twin
+
     def arrays(self) -> dict[str, Iterable[NDArray[Any]]]:
         """All rows, as the arrays of a file."""
         keys, values, hashes = _RowBytes([], _EMPTY), _RowBytes([], _EMPTY), np.zeros(0, np.uint64)
@@ -207,6 +215,11 @@ class KeptRows(MutableMapping[str, Value], Generic[Value]):
             pairs = zip(self._stored.keys(), self._stored.values(), strict=True)
             self._cache = {key: self._form.read(value) for key, value in pairs if key not in self._gone}
             self._is_whole = True
+
+
+def _own(value: Any) -> Any:
+    """A value that stays as it is when one that is changed in place is."""
+    return value.copy() if isinstance(value, set | list | dict) else value
 
 
 def _hash(key: bytes) -> int:

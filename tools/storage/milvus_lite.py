@@ -2,7 +2,7 @@
 
 Milvus Lite runs inside this process, by its own engine: served as its client would have it, it listens on a port of
 this machine, without a password. Its deleted rows stay in its files, so what is erased is left out of a copy that takes
-the place of the old collection.
+the place of the old collection; collections are small, so that a copy is.
 """
 
 import json
@@ -11,6 +11,7 @@ import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,10 +38,12 @@ _VERSION: Final = 1
 _MARK: Final = "memories.json"
 _HOLDER: Final = "holder"
 _ERASING: Final = "erasing"
+_MOST: Final = 512
+"""Rows of a collection, from which on another one is begun."""
 
 
 class LiteFolder:
-    """A folder of Milvus Lite, 0700: one collection for each kind of thing a user has, another for their vectors.
+    """A folder of Milvus Lite, 0700: collections for each kind of thing a user has, others for their vectors.
 
     Only one process can have it open. Stores of one process on one folder share it.
     """
@@ -53,6 +56,10 @@ class LiteFolder:
         self._users = 0
         self._process = os.getpid()
         self._db: Any = None
+        self._parts: dict[str, list[str]] = {}
+        """The aliases of the collections of each kind of thing, oldest first."""
+        self._counts: dict[str, int] = {}
+        """How many rows were ever put into a collection that is open."""
         self._lock = threading.RLock()
 
     @classmethod
@@ -79,22 +86,22 @@ class LiteFolder:
     def get(self, shelf: Namespace, ids: Sequence[str]) -> list[Row]:
         """The rows of these ids that are there."""
         with self._working() as db:
-            found = _collection(db, shelf.name)
-            return found.get(list(ids), output_fields=list(ITEM)) if found else []
+            return [row for _, rows in self._holders(db, shelf.name, ids, ITEM) for row in rows]
 
     def below(self, shelf: Namespace) -> list[Row]:
         """All rows of a namespace and those below it."""
         with self._working() as db:
             whole = len(shelf.labels) >= SHELVED
-            names = [n for n in db.list_aliases() if n == shelf.name or not whole and n.startswith(f"{shelf.name}-")]
-            rows = (row for name in names if (found := _collection(db, name)) for row in _all(found, ITEM))
+            kinds = [kind for kind in self._parts if kind == shelf.name or not whole and kind.startswith(shelf.name)]
+            names = (name for kind in kinds for name in self._parts[kind])
+            rows = (row for name in names for row in _all(db.get_collection(name), ITEM))
             return [row for row in rows if shelf.holds(row["path"])]
 
     def paths(self) -> set[str]:
         """The paths of all namespaces that hold anything."""
         with self._working() as db:
-            found = (_collection(db, name) for name in db.list_aliases() if name.startswith("n-"))
-            return {row["path"] for one in found if one for row in _all(one, ("path",))}
+            names = (name for kind, names in self._parts.items() if kind.startswith("n-") for name in names)
+            return {row["path"] for name in names for row in _all(db.get_collection(name), ("path",))}
 
     def put(self, shelf: Namespace, rows: Sequence[Row]) -> None:
         """Add rows; one that is there already is replaced."""
@@ -104,16 +111,15 @@ class LiteFolder:
     def drop(self, shelf: Namespace, ids: Sequence[str]) -> None:
         """Delete rows, and the vectors of the same ids."""
         with self._working(writes=True) as db:
-            for name in [shelf.name, *self._vectors(db, shelf.owner)]:
-                found = _collection(db, name)
-                gone = [row["id"] for row in found.get(list(ids), output_fields=["id"])] if found else []
-                if gone:
+            vectors = [kind for kind in self._parts if kind.startswith("v-") and kind.endswith(shelf.owner[:32])]
+            for kind in (shelf.name, *vectors):
+                for name, rows in self._holders(db, kind, ids):
                     self._mark(name)
-                    found.delete(gone)
+                    db.get_collection(name).delete([row["id"] for row in rows])
                     self._sync(db, name)
 
     def put_vectors(self, shelf: Namespace, rows: Sequence[Row]) -> None:
-        """Add vectors, in one collection for each of their dimensions."""
+        """Add vectors, in collections for each of their dimensions."""
         with self._working(writes=True) as db:
             for dimension, some in by_dimension(rows).items():
                 self._insert(db, f"v-{dimension}-{shelf.owner[:32]}", some)
@@ -121,18 +127,20 @@ class LiteFolder:
     def nearest(self, owner: str, model: str, vector: Sequence[float], limit: int) -> list[str]:
         """What `record` says of the nearest vectors of an owner, nearest first."""
         with self._working() as db:
-            found = _collection(db, f"v-{len(vector)}-{owner[:32]}")
-            if found is None:
-                return []
-            hits = found.search(
-                [list(vector)],
-                top_k=limit,
-                metric_type="COSINE",
-                expr=f'model == "{model}"',
-                output_fields=["record"],
-                anns_field="vector",
-            )
-            return [hit["entity"]["record"] for hit in hits[0]]
+            hits = [
+                hit
+                for name in self._parts.get(f"v-{len(vector)}-{owner[:32]}", ())
+                for hit in db.get_collection(name).search(
+                    [list(vector)],
+                    top_k=limit,
+                    metric_type="COSINE",
+                    expr=f'model == "{model}"',
+                    output_fields=["record"],
+                    anns_field="vector",
+                )[0]
+            ]
+            hits.sort(key=lambda hit: hit["distance"], reverse=True)  # so Milvus calls a cosine
+            return [hit["entity"]["record"] for hit in hits[:limit]]
 
     def settle(self, dropped: Sequence[Namespace], shrunk: Sequence[Namespace]) -> None:
         """Erase it all."""
@@ -141,23 +149,45 @@ class LiteFolder:
     def erase(self, shelves: Sequence[Namespace]) -> None:
         """Copy what is left to new collections, and drop the old ones with their files."""
         with self._working(writes=True) as db:
-            for shelf in shelves:
-                self._mark(shelf.name)
+            for name in [name for shelf in shelves for name in self._parts.get(shelf.name, ())]:
+                self._mark(name)
             self._finish_erasing(db)
 
     # --- collections -----------------------------------------------------------------------------------------------
 
-    def _insert(self, db: Any, name: str, rows: list[Row]) -> None:
-        found = _collection(db, name)
-        if found is None:
-            found = db.create_collection(f"{name}.1", _lite_schema(name))
-            db.create_alias(f"{name}.1", name)
-            _synced([self.path, self.path / "aliases.json", self.path / "collections"])
-        found.insert(rows)
-        self._sync(db, name)
+    def _insert(self, db: Any, kind: str, rows: list[Row]) -> None:
+        """Put rows in their order: where those of the same ids are, or where there is room."""
+        there = {row["id"]: name for name, some in self._holders(db, kind, [row["id"] for row in rows]) for row in some}
+        last = self._parts[kind][-1] if kind in self._parts else f"{kind}_1"
+        for row in rows:
+            if row["id"] not in there:
+                if last not in self._counts:
+                    self._counts[last] = db.get_collection(last).num_entities if db.has_collection(last) else 0
+                if self._counts[last] >= _MOST:
+                    last = f"{kind}_{_number(last) + 1}"
+                    self._counts[last] = 0
+                self._counts[last] += 1
+                there[row["id"]] = last
+        for name, some in groupby(rows, key=lambda row: there[row["id"]]):
+            if name not in self._parts.get(kind, ()):
+                db.create_collection(f"{name}.1", _lite_schema(name))
+                db.create_alias(f"{name}.1", name)
+                _synced([self.path, self.path / "aliases.json", self.path / "collections"])
+                self._parts.setdefault(kind, []).append(name)
+            db.get_collection(name).insert(list(some))
+            self._sync(db, name)
 
-    def _vectors(self, db: Any, owner: str) -> list[str]:
-        return [n for n in db.list_aliases() if n.startswith("v-") and n.endswith(f"-{owner[:32]}")]
+    def _holders(
+        self, db: Any, kind: str, ids: Iterable[str], fields: Sequence[str] = ("id",)
+    ) -> Iterator[tuple[str, list[Row]]]:
+        """The collections that have some of these ids, each with their rows."""
+        wanted = dict.fromkeys(ids)
+        for name in reversed(self._parts.get(kind, ())):
+            rows = db.get_collection(name).get(list(wanted), output_fields=list(fields)) if wanted else []
+            for row in rows:
+                del wanted[row["id"]]
+            if rows:
+                yield name, rows
 
     def _mark(self, name: str) -> None:
         """Note that something is to be erased, so that it is even if this process is killed."""
@@ -183,6 +213,7 @@ class LiteFolder:
             db.alter_alias(copy, name)
         else:
             db.drop_alias(name)
+            self._find_parts(db)
         _synced([self.path, self.path / "aliases.json"])
         db.drop_collection(old.name)
 
@@ -214,10 +245,16 @@ class LiteFolder:
             self._db, self._process = self._locked(), os.getpid()
             try:
                 self._clear_up(self._db)
+                self._find_parts(self._db)
             except BaseException:
                 self._let_go()
                 raise
         return self._db
+
+    def _find_parts(self, db: Any) -> None:
+        self._parts, self._counts = {}, {}
+        for name in sorted(db.list_aliases(), key=_number):
+            self._parts.setdefault(name.partition("_")[0], []).append(name)
 
     def _make(self) -> None:
         if self.path.exists() and not self.path.is_dir():
@@ -281,6 +318,11 @@ def _busy(path: Path, process: str) -> StoreBusyError:
 
 def _collection(db: Any, name: str) -> Any:
     return db.get_collection(name) if db.has_collection(name) else None
+
+
+def _number(name: str) -> int:
+    """Of a collection among those of its kind."""
+    return int(name.partition("_")[2] or 0)
 
 
 def _all(collection: Any, fields: Iterable[str]) -> list[Row]:

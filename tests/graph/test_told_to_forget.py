@@ -706,12 +706,6 @@ def test_a_chat_model_is_not_asked_for_it(opened: Open) -> None:
     ("known", "said", "yes", "gone"),
     [
         (
-            "Omar and I are separating, he's moving out in May.",
-            "What I said about Omar and me splitting up, please get rid of it.",
-            "Yes.",
-            ["separating", "moving out"],
-        ),
-        (
             "I've started seeing someone, his name is Leif, he drives the mobile library.",
             "I said something about a man from the library. Please take that out, it's private.",
             "Yes.",
@@ -738,6 +732,17 @@ def test_what_is_described_goes_with_whom_it_is_about_after_a_yes(
     assert answer.endswith(("?", "？"))
     assert all(held)
     assert not any(is_held(memories, word) for word in gone)
+    assert is_held(memories, "Oslo")
+
+
+def test_what_is_said_of_somebody_and_oneself_goes_whole(opened: Open) -> None:
+    memories = opened()
+    know(memories, "Omar and I are separating, he's moving out in May.", "I live in Oslo.")
+
+    if say(memories, "What I said about Omar and me splitting up, please get rid of it.").endswith("?"):
+        say(memories, "Yes.")
+
+    assert not any(is_held(memories, word) for word in ("Omar", "separating", "moving out"))
     assert is_held(memories, "Oslo")
 
 

@@ -42,8 +42,7 @@ _GENERIC: Final = frozenset(
     )
 )
 _AND: Final = lazy_pattern(
-    r"\s{1,5}(?:and|or)\s{1,5}(?!(?:me|i|us|myself)\b)"
-    r"|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])",
+    r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])",
     re.IGNORECASE,
 )
 _MEANING: Final = lazy_pattern(

@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     roots_of,
     shared_words,
     subjects_of,
+    with_whom,
 )
 from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.recall.memory_search import likenesses
@@ -30,7 +31,7 @@ SMALL: Final = 3
 """How many memories are erased without asking back, the turns they were said in aside."""
 CANDIDATES: Final = 40
 """How many memories are read where no memory holds the words of what is to be forgotten."""
-SHARE: Final = 0.5
+SHARE: Final = 0.6
 """Share of the likeliest memory's probability from which another one comes near, too."""
 ALIKE: Final = 0.25
 """Cosine, by the default model, of what a wish that is only guessed may mean though the two share no word."""
@@ -109,7 +110,8 @@ def _same_matter(
     words = shared_words(about, [_words(one["text"]) for one in told if one["id"] in found or not found])
     for word in words:
         matter = Subject((frozenset((word,)),))
-        spans = [(one["id"], some) for one in told if (some := parts_meant(one, [matter])) is not None]
+        held = [(one, some) for one in told if (some := parts_meant(one, [matter])) is not None]
+        spans = [(one["id"], with_whom(one["text"], some) if some else some) for one, some in held]
         places = {place for one in told for place in _places(one) if one["id"] in {id for id, _ in spans}}
         if len(places) <= RARE:
             yield from spans
@@ -118,7 +120,8 @@ def _same_matter(
 def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
     """The clauses of a memory that hold a word of what is to be forgotten; all of it where none does."""
     alone = [Subject((group,)) for subject in subjects for group in subject.groups]
-    return parts_meant(record, alone) or [(0, len(record["text"]))]
+    spans = parts_meant(record, alone)
+    return with_whom(record["text"], spans) if spans else [(0, len(record["text"]))]
 
 
 def _only_asks(record: Record) -> bool:

@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     Wish,
     is_no,
     is_yes,
+    meaning_of,
     only_asks,
     places_of,
     sounds_like_a_wish,
@@ -199,7 +200,8 @@ class ForgettingListener:
         everything = list(all_records(records, user, project))
         about = subject_of(told.whose or told.about)
         ids = meant(everything, subjects)
-        reached = records.preview_delete(user, ids or near(records, self.owner, about, told))
+        meaning = " ".join(filter(None, (about, meaning_of(wish.words))))
+        reached = records.preview_delete(user, ids or near(records, self.owner, meaning, told))
         if not reached.ids and not told.is_sure:
             return None
         if not reached.ids:

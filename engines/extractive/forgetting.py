@@ -4,12 +4,13 @@ Short: the door to eight modules of `remembering`, for the stages that delete.
 """
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK
-from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant
+from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant, with_whom
 from agentic_memory_bank.engines.extractive.remembering.replies import is_no, is_yes
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.subjects import (
     Subject,
     have_in_common,
+    meaning_of,
     roots_of,
     shared_words,
     subject_of,
@@ -33,6 +34,7 @@ __all__ = [
     "Wish",
     "echoes_in",
     "have_in_common",
+    "meaning_of",
     "is_no",
     "is_yes",
     "only_asks",
@@ -46,6 +48,7 @@ __all__ = [
     "subjects_of",
     "told_to_forget",
     "wish_in",
+    "with_whom",
     "without",
     "words_at",
 ]

@@ -702,6 +702,50 @@ def test_a_chat_model_is_not_asked_for_it(opened: Open) -> None:
     assert not is_held(memories, "Eva")
 
 
+@pytest.mark.parametrize(
+    ("known", "said", "yes", "gone"),
+    [
+        (
+            "I've started seeing someone, his name is Leif, he drives the mobile library.",
+            "I said something about a man from the library. Please take that out, it's private.",
+            "Yes.",
+            ["Leif", "library"],
+        ),
+        (
+            "老伴体检，肺里有个小结节，五毫米。",
+            "老伴肺上查出来的那个东西，你不要留着，她忌讳。",
+            "是的。",
+            ["结节"],
+        ),
+    ],
+)
+def test_what_is_described_goes_with_whom_it_is_about_after_a_yes(
+    opened: Open, known: str, said: str, yes: str, gone: list[str]
+) -> None:
+    memories = opened()
+    know(memories, known, "I live in Oslo.")
+
+    answer = say(memories, said)
+    held = [is_held(memories, word) for word in gone]
+    say(memories, yes)
+
+    assert answer.endswith(("?", "？"))
+    assert all(held)
+    assert not any(is_held(memories, word) for word in gone)
+    assert is_held(memories, "Oslo")
+
+
+def test_what_is_said_of_somebody_and_oneself_goes_whole(opened: Open) -> None:
+    memories = opened()
+    know(memories, "Omar and I are separating, he's moving out in May.", "I live in Oslo.")
+
+    if say(memories, "What I said about Omar and me splitting up, please get rid of it.").endswith("?"):
+        say(memories, "Yes.")
+
+    assert not any(is_held(memories, word) for word in ("Omar", "separating", "moving out"))
+    assert is_held(memories, "Oslo")
+
+
 def test_what_only_comes_near_is_asked_for(opened: Open) -> None:
     memories = opened()
     know(memories, "I'm having my knee done in March.", "I live in Oslo.")

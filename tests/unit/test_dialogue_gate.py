@@ -66,6 +66,7 @@ def test_nothing_is_not_searched(text: str) -> None:
         *("What is the capital of France?", "what's the population of Japan", "Who wrote Hamlet?", "define entropy"),
         *("What is a myth?", "What is an email?", "How does photosynthesis work?", "Tell me the capital of France."),
         *("How many ounces are in a pound?", "Explain the theory of relativity", "What does NATO stand for?"),
+        "全球第二大的湖是哪个？",
         *("法国的首都是哪里？", "什么是机器学习？", "谁发明了电话？", "请问水的沸点是多少？", "“苹果”的英文是什么？"),
     ],
 )

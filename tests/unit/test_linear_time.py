@@ -199,6 +199,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text, 0, "", subjects.subjects_of("my tea")
     ),
     "engines.extractive.remembering.deletion.text_pieces": lambda text: list(deletion.text_pieces(text, 0, len(text))),
+    "engines.extractive.remembering.deletion.with_whom": lambda text: deletion.with_whom(
+        text, [one.span for one in deletion.text_pieces(text, 0, len(text))][::2]
+    ),
+    "engines.extractive.remembering.subjects.meaning_of": lambda text: subjects.meaning_of(text),
     "engines.extractive.remembering.subjects.have_in_common": lambda text: subjects.have_in_common(
         f"茶{text[:LONGEST]}", text
     ),

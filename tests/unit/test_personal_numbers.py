@@ -19,6 +19,7 @@ from agentic_memory_bank.tools.text.sensitive import speaks_of, without
 NUMBERS = [
     ("My IBAN is GB82 WEST 1234 5698 7654 32.", "1234 5698"),
     ("Send it to DE89 3704 0044 0532 0130 00, please.", "0044"),
+    ("the portal wont let me in, my id is 271-884-0356", "0356"),
     ("They want KE 4412 7789 0031 6650 for the transfer.", "7789"),
     ("I paid with 4111 1111 1111 1111 in Rome.", "1111"),
     ("My passport number is X1234567 and I fly on Monday.", "X1234567"),

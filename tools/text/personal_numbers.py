@@ -51,7 +51,9 @@ _NAMED_CHINESE: Final = (
     r"|就诊卡|住院号|门诊号|保单号|驾驶证号?|驾照号|档案编号|[卡账帐]号|银行卡|信用卡|储蓄卡|借记卡|工资卡|[账帐]户"
     r"|税务?(?:登记)?号码?|稅號|纳税人识别号|统一?社会信用代码|信用代码|居住证|居留证|居留许可|通行证|签证号?|台胞证|港澳证|户口号|军官证|学籍号|证号|公积金[号账]"
 )
-_BARE: Final = r"passport|licen[cs]e|account|acct|insurance|policy|sort code|tax id|health card|card"
+_BARE: Final = (
+    r"passport|licen[cs]e|account|acct|insurance|policy|sort code|tax id|health card|card|(?:my|his|her|their|our) id"
+)
 _BARE_CHINESE: Final = r"护照|護照|驾照|医保|社保|保单|卡"
 
 _WIDE: Final = re.compile(

@@ -35,7 +35,7 @@ _TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"
 """What is typed: a value among Chinese words."""
 _MENTION: Final = lazy_pattern(rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])|{_CHINESE_WORD}", re.IGNORECASE)
 _STATED: Final = lazy_pattern(
-    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is"
+    rf"(?<![A-Za-z])(?:{_WORD})(?![A-Za-z])(?:[^.!?\n:=]{{0,40}}?)(?:(?<!\s)\s*+[:=]+\s*|(?<!\s)\s++(?:is|its"
     rf"|are|was|to|be)\b[\s:]*|'s\s+)"
     rf"\S+(?:(?<![.!?,;])[ \t]+(?!and\b|but\b)\S+){{0,24}}"
     rf"|(?:{_CHINESE_WORD})[^。！？\n:：=]{{0,12}}?(?:是|为|叫|[改换设][成为]|设置[成为]|[:：=])\s*[^\s。！？]{{2,80}}",

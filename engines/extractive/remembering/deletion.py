@@ -12,7 +12,7 @@ from agentic_memory_bank.tools.text.attribution import USER, attributed, unattri
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.sentences import sentences
-from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.spans import Span, merged
 
 _SHORT: Final = 2
 """Words of a piece that is read with the one before it, such as an item of a list."""
@@ -31,6 +31,10 @@ _BREAK: Final = re.compile(
     r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))"
 )
 JOINED: Final = re.compile(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
+_OF_ONESELF: Final = re.compile(r"\W*(?:不过|但是?|所以|而且|然后)?(?:我|咱|你|您|[^她他]{1,4}[说问让叫])")
+_AND_I: Final = re.compile(r"\s*and (?:I|me|my \w+)\b", re.IGNORECASE)
+_NAMED: Final = 40
+"""Characters of a piece that may only name one of two: "Sam" in "Sam and I are moving"."""
 GOES_ON: Final = re.compile(
     r"\W*(?:(?:and|but|so|because|since|also)\b\W*)*(?:she|he|they|her|his|their|who|whose)(?:'s|'d|'ll|'re|'ve)?\b"
     r"|\W*(?:而且|但是?|所以|因为|还)?[她他](?!们)",
@@ -106,6 +110,33 @@ def parts_meant(record: Record, subjects: Sequence[Subject], before: Sequence[st
         return [(0, len(text))]
     was = any(stretches_meant(one["text"], 0, "", subjects) for one in record["history"])
     return [] if was or any(meant.values()) else None
+
+
+def with_whom(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Stretches of a text with what leads to each that speaks of "him" or "her": the pieces before it back to a name.
+
+    In Chinese, which leaves its subject out, with what follows in the sentence, too, until somebody else is named.
+
+    Args:
+        text: Text of a memory.
+        spans: Where it speaks of something, by whole pieces.
+    """
+    speaker, date, _ = unattributed(text)
+    said = list(text_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
+    marks, found, at = merged(sorted(spans)), set[int](), 0
+    for place, one in enumerate(said):
+        while at < len(marks) and marks[at][1] <= one.span[0]:
+            at += 1
+        if at < len(marks) and marks[at][0] < one.span[1]:
+            found.add(place)
+    for place in range(len(said) - 1, 0, -1):
+        if place in found and GOES_ON.match(said[place].text):
+            found.add(place - 1)
+    for place in range(1, len(said)):
+        is_beside = place - 1 in found and said[place].sentence == said[place - 1].sentence
+        if is_beside and is_cjk(said[place].text) and not _OF_ONESELF.match(said[place].text):
+            found.add(place)
+    return [(0, len(text))] if len(found) == len(said) else [*spans, *(said[place].span for place in sorted(found))]
 
 
 def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
@@ -294,7 +325,9 @@ def text_pieces(text: str, start: int, end: int) -> Iterator[TextPiece]:
         cuts = [low, *(found.start() for found in _BREAK.finditer(text, low, high) if found.start() > low), high]
         kept = [low]
         for cut, after in pairwise(cuts[1:]):
-            if not _is_short(text[cut:after]):
+            is_near = cut - kept[-1] <= _NAMED and _AND_I.match(text, cut, after) is not None
+            is_both = is_near and VERB_INSIDE.search(text, kept[-1], cut) is None
+            if not (is_both or _is_short(text[cut:after])):
                 kept.append(cut)
         for a, b in pairwise((*kept, max(high, low + 1))):
             yield TextPiece((a, b), number, text[a:b], roots_of(text[a:b]))

@@ -69,7 +69,7 @@ _FACT: Final = re.compile(
     r"(?:war|revolution|empire|treaty|moon landing|berlin wall|titanic|constitution)\b"
     r"|explain (?:how|what|why|the (?:theory|concept|principle|law|idea|difference))\b"
     r"|what (?:is|are) (?:an? )?[a-z][a-z-]*(?: [a-z-]+)?\s*+\?*+$)"
-    r"|什么是|是什么意思|的(?:首都|人口|面积|货币|总统|定义|化学式|平方根|沸点|熔点|近义词|反义词)|谁(?:发明|发现|创立|创作|写)了?"
+    r"|什么是|是什么意思|的(?:首都|人口|面积|货币|总统|定义|化学式|平方根|沸点|熔点|近义词|反义词)|(?:世界|全球|全世界|地球|太阳系)上?(?:里|中)?(?:最|第[一二三])|谁(?:发明|发现|创立|创作|写)了?"
     r"|(?:怎么翻译|的英文(?:是|怎么说))|原理是什么|的区别是什么",
     re.IGNORECASE,
 )

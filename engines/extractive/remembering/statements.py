@@ -44,15 +44,17 @@ _DEEDS: Final = (
 _ENGLISH_QUESTION: Final = lazy_pattern(
     OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?"
     r"(?!which (?:means?|meant|leaves|makes|made|is (?:why|when|where|how|great|good|fine|lovely)|was)\b)"
+    r"(?!(?:what|where|how) (?:i|we)(?:'ve|'d|'m)? ?(?:(?!know|ask|underst|wonder|get\b)\w+ ){0,4}?(?:is|are|was) \w)"
     rf"(?:{phrases.QUESTION_WORDS}|any idea"
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
     r"|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
     rf"(?:{_DEEDS})|(?:does|did|can|could|will|would|should) an? [a-z]{{2,20}} (?:{_DEEDS})"
+    r"|(?:is|was) an? (?:\w+ ){1,2}(?:an?|the|really|actually|made|from|bigger|better|worse|\w{3,9}er than)"
     r"|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
     re.IGNORECASE,
 )
 """How English asks, with or without a mark; not "how we do it: …"."""
-_WHENEVER: Final = lazy_pattern(r"\W*(?:when(?:ever)?|how) (?:you|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
+_WHENEVER: Final = lazy_pattern(r"\W*(?:when(?:ever)?|how) (?:you|u|ya|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
 """A condition in front of a wish: "when you write for me, keep it short"."""
 _CHINESE_QUESTION: Final = lazy_pattern(
     r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|回事)?|多少.{0,3}|多[久远高大长]"
@@ -63,13 +65,18 @@ _CHINESE_QUESTION: Final = lazy_pattern(
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
+    r"|^(?:(?!我|不知|没)[^，。]){1,12}(?:为什么|为啥|干嘛|凭啥)(?:老|总|都|会|要|专|爱|不|那么|这么)"
 )
+_CHINESE_WHY: Final = lazy_pattern(
+    r"[，,](?!我[记知])[^，,。！？]{0,12}(?:问[问你我]?|考考?你|考考|好奇|打赌|争[论了]?|吵起来|想不起来)[^，,。！？]{0,6}\W*$"
+)
+"""Why somebody asks, behind the question: "一斤等于多少克，我就考考你"."""
 _REQUEST: Final = lazy_pattern(
-    OPENING + r"(?:tell|show|give|write|explain"
+    OPENING + r"(?:tell|show|give|gie|gimme|write|explain"
     r"|sing|compose|invent|quiz|entertain|roast|rank|name|translate|recommend|suggest|list|define|describe|summari[sz]e"
     r"|calculate|convert|find|draft|help|make|remind|spell|book|order|send|open|set|play|run|search|check|create|add"
     r"|remove|cancel|schedule)\b(?=\W+(?:me|us|the|an?|this|that|it|my|some|two|three"
-    r"|four|five|six|ten|a few|how|what|something|dot|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
+    r"|four|five|six|ten|a few|how|what|something|dot|happy birthday|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
 _POLITE: Final = lazy_pattern(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
@@ -82,19 +89,30 @@ _CHINESE_REQUEST: Final = lazy_pattern(
     r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
 )
 _WISH: Final = lazy_pattern(
-    r"\b(?:always|never|from now on|in future|for the future|don't|do not|no more|keep (?:it|them|your)|when you)\b"
+    r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
+    r"|only ever)\b"
     r"|以后|不要|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
     re.IGNORECASE,
 )
 """How somebody says what is to be done from now on."""
 _LEAVING: Final = lazy_pattern(
     OPENING + r"(?![^.!?\n]{0,30}:)(?:(?:that's|that'll|that is) (?:me|all|it|do)"
-    r"|(?:off|going|gotta|got to|have to|heading) (?:to|go|home|run|dash|head)\b"
-    r"|bed\b|night|nope|no|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
+    r"|(?:off|going|gonna|gotta|got to|have to|heading) (?:to|go|home|run|dash|head|try|sleep)\b"
+    r"|bed\b|night|nope|no(?! (?!need|luck|idea|way|worr|rush|thank|more|time|clue|problem|doubt|use|sense|point|one)"
+    r"\w+ (?:on|in|at|for|after|before|during|until|near|under)\b)"
+    r"|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
     r"|行|得|先这样"
     r"|晚安|没事|拜拜?|下班|我去|好)[^!?。]{0,24}\W*$",
     re.IGNORECASE,
 )
+_SIGNS_OFF: Final = lazy_pattern(
+    OPENING + r"(?:that(?:'s|s| is) (?:my|our|your|the) lot\b|(?:no more|enough)(?: of (?:this|that))?(?: for)?"
+    r" (?:now|today|tonight)\b)[^.!?。]{0,80}$"
+    r"|[^.!?\n]{0,60}\b(?:bye+(?: bye+)?|ttyl|g2g|gtg|(?:talk|speak) (?:soon|later)|nighty? night|good ?night)\W*$"
+    r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了)[啊哈啦哦]?\W*$",
+    re.IGNORECASE,
+)
+"""How somebody says at the end that they have to go, and why."""
 _PRAISE: Final = lazy_pattern(
     r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
 )
@@ -135,6 +153,8 @@ _ESCAPED: Final = lazy_pattern(
 """Why somebody asks: the answer has escaped them."""
 _GENERIC: Final = lazy_pattern(r"\b(?:if|when|unless|once|before|after|until) you\b", re.IGNORECASE)
 """Where "you" is anybody."""
+_JOINT: Final = lazy_pattern(r"[,;]|\s(?=(?:so|and|but|because|cos)\s)", re.IGNORECASE)
+"""Where a sentence goes over to its next clause."""
 _EXCLAIMS: Final = lazy_pattern(
     r"[,;]? ?\b(?:(?:would|can|could) you (?:credit|believe|imagine) (?:it|that|this)|would you believe"
     r"|what can (?:i|you) (?:say|do)|how about that)\b",
@@ -162,9 +182,16 @@ _HEARSAY: Final = lazy_pattern(
 """What somebody else says of the world, or of the speaker."""
 _SOMEBODY: Final = lazy_pattern(
     r"\b(?:she|her|he|him|his|they|them)\b"
-    r"|\b(?:told|gave|sent|asked|charged|cancelled|\w{2,20}ed (?:on|with|for|to)) us\b",
+    r"|\b(?:told|gave|sent|asked|charged|cancelled|\w{2,20}ed (?:on|with|for|to)) us\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
     re.IGNORECASE,
 )
+"""Somebody, or a day, of whom all people are not told."""
+_DOES: Final = lazy_pattern(
+    r"\W*(?!(?:Every|No|Some|Any)(?:thing|one|body)\b|Work\b|Dinner\b|Lunch\b|Life\b|(?:Who|What|That|This|It|He|She|They|There)\b)"
+    r"[A-Z][a-z]{1,20}(?:'s| is| will be) \w{2,15}ing (?:the|our|my|all|for|at|in|with)\b"
+)
+"""Who does what, named by the first word alone: "Marta is doing the catering."."""
 _WORLD: Final = lazy_pattern(
     r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
     r" (?:\w+ )?(?:of|in) [A-Z]",
@@ -185,6 +212,8 @@ def is_asking(sentence: str) -> bool:
         return True
     if not is_cjk(plain):
         return phrases.WANTS.search(plain) is not None
+    if why := _CHINESE_WHY.search(plain):
+        plain = plain[: why.start()]
     return any(
         found is not None
         for found in (_CHINESE_QUESTION.search(plain[-END:]), _CHINESE_HOW.match(plain), _CHINESE_REQUEST.search(plain))
@@ -233,7 +262,7 @@ def is_aside(sentence: str) -> bool:
 def says_enough(text: str) -> bool:
     """Whether what is stated is enough to be understood later."""
     terms = len(set(tokenize(text)))
-    if phrases.BRIEF.match(text.replace("’", "'")):
+    if phrases.BRIEF.match(text.replace("’", "'")) or _DOES.match(text):
         return terms >= LEAST_SPECIFIC
     if names_and_numbers(phrases.OPENING.sub("", text)):
         return terms >= LEAST_SPECIFIC
@@ -251,6 +280,8 @@ def _is_chat(plain: str) -> bool:
         return True
     if _LEAVING.match(plain) or _PRAISE.match(plain):
         return True
+    if _SIGNS_OFF.match(plain) and not names_and_numbers(phrases.OPENING.sub("", plain)):
+        return True
     return len(plain) <= LONGEST_MOOD and _MOOD.search(plain) is not None and not names_and_numbers(plain)
 
 
@@ -265,5 +296,11 @@ def _is_of_everybody(plain: str) -> bool:
 
 def _is_to_the_other(plain: str) -> bool:
     """Whether a sentence is about the one who is spoken to: nothing of the speaker's, unless it is a standing wish."""
-    told = plain.startswith(("你", "您")) if is_cjk(plain) else phrases.ADDRESSES.search(_GENERIC.sub("", plain))
-    return bool(told) and not is_personal(plain) and not _WISH.search(plain)
+    if is_cjk(plain):
+        return plain.startswith(("你", "您")) and not is_personal(plain) and not _WISH.search(plain)
+    told = phrases.ADDRESSES.search(_GENERIC.sub("", plain))
+    if told is None or is_personal(plain) or _WISH.search(plain):
+        return False
+    joints = [found.start() for found in _JOINT.finditer(plain, 0, told.start())]
+    before = plain[: joints[-1]] if joints else ""
+    return not (_SOMEBODY.search(before) or names_and_numbers(f"so {phrases.OPENING.sub('', before)}"))

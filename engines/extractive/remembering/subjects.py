@@ -42,8 +42,15 @@ _GENERIC: Final = frozenset(
     )
 )
 _AND: Final = lazy_pattern(
-    r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])", re.IGNORECASE
+    r"\s{1,5}(?:and|or)\s{1,5}|[、]|(?<=[\u4e00-\u9fff])[和跟与](?=[\u4e00-\u9fff])",
+    re.IGNORECASE,
 )
+_MEANING: Final = lazy_pattern(
+    r"[,;(–—]\s*(?P<said>(?:i mean|meaning|as in|you know|the one) [^.;!?]{3,80})"
+    r"|[,，]\s*(?:也)?就是(?P<told>[^，。！？]{2,40})",
+    re.IGNORECASE,
+)
+"""What is meant, in other words behind the first: "我心情那个事，就是去看医生开药的"."""
 _THEIRS: Final = lazy_pattern(r"\s*(?:his|her|their|its)\b", re.IGNORECASE)
 _CALLED: Final = lazy_pattern(r"\b(?:my|our|the)\s+(?P<role>[a-z]{2,30})\s+(?P<name>[A-Z][\w-]{1,40})")
 _LATIN: Final = lazy_pattern(r"[^\u3400-\u9fff]+")
@@ -74,6 +81,12 @@ def subject_of(description: str) -> str:
     """What is to be forgotten, without the words that ask for it: "everything about my sister" is my sister."""
     plain = " ".join(description.replace("’", "'").split())
     return _chinese(plain) if is_cjk(plain) else _english(plain)
+
+
+def meaning_of(wish: str) -> str:
+    """In which other words a wish says what it is about; empty for none."""
+    found = _MEANING.search(wish)
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def subjects_of(description: str) -> tuple[Subject, ...]:

@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ForgetPhrase,
     asked_in_chinese,
 )
-from agentic_memory_bank.engines.extractive.remembering.telling_hints import hinted
+from agentic_memory_bank.engines.extractive.remembering.telling_hints import SPOKE, hinted
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -93,7 +93,8 @@ _THIS: Final = re.compile(
     r"\A\W*(?:about |any of |all of |all |i (?:just )?(?:said|told you) |of )*(?:it|this|that|these|those|them"
     r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part"
     r"|thing))\b"
-    r"(?: (?:please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
+    r"(?: (?:out|off|away"
+    r"|please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
     r"|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
     re.IGNORECASE,
 )
@@ -265,6 +266,8 @@ def _named_before(before: list[str]) -> str:
 
 def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
     """What "it" stands for: the clauses before it, where they name something and say no more."""
+    if spoken := next((found["about"] for one in (*before[-1:], *same) if (found := SPOKE.match(one))), ""):
+        return "" if asked.is_idle else spoken
     if over := next((found["about"] for one in (*same, *before[-1:]) if (found := _OVER.match(one))), ""):
         return "" if asked.is_idle else over
     if any(is_cjk(one) for one in before):

@@ -69,6 +69,13 @@ _KIND: Final = (
     r"(?:things?|stuff|business|bits?|part|idea|saga|story|problem|plan|subject|topic|matter|episode|affair|situation"
     r"|drama|phase|mess|fiasco|chapter)"
 )
+SPOKE: Final = lazy_pattern(
+    r"\A\W*(?:(?:and|so|but|look|ok(?:ay)?) )?i(?:'ve| have)? (?:(?:once|just|also) )?"
+    r"(?:said|told you|mentioned|wrote|let slip|spoke|talked)"
+    r"(?: (?:some ?things?|a bit|a thing or two|stuff|a lot|things|to you))? (?:about|of|on) (?P<about>\S.{1,80})",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What was spoken of, in a sentence before the wish: "I said something about the bailiff. Please take that out"."""
 _RECORD: Final = lazy_pattern(
     rf"\b(?:the|that|this|my|our|whole) (?:[\w'-]+ ){{1,4}}{_KIND}\b(?! (?:of the|in the|on the)\b)"
     rf"|(?<!\ba )\b(?:{_KIND}|what|everything|anything|all(?: that)?|whatever|details?|info|mentions?|news|fact"

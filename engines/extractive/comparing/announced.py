@@ -6,6 +6,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.counterparts import PART
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.meant import limited_apart
 from agentic_memory_bank.engines.extractive.comparing.replaced import (
     counter,
     distance,
@@ -184,7 +185,7 @@ class _Revised:
             return None
         old = self._old() or self._named_before()
         pair = old or (None if apart and not self._referred else self._replaced() or self._reversed())
-        if pair is None or not (old or self._is_meant(pair)):
+        if pair is None or not (old or self._is_meant(pair) and not limited_apart(revision.statement, target)):
             return None
         kind, new, was = pair
         values = (new or revision.statement.text[:80], was or target.text[:80])

@@ -19,12 +19,13 @@ from agentic_memory_bank.engines.extractive.comparing.counterparts import (
     counterparts,
     figures_given,
     later,
-    other_period,
     stand_apart,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.meant import labelled_apart, meant_apart
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
+from agentic_memory_bank.engines.extractive.comparing.periods import other_period
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
@@ -259,7 +260,7 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
         and distinct((first.terms | first.about) & (second.terms | second.about)) - {event}
     ):
         return _LIKE_EVENT
-    if other_period(first, figure, second, other):
+    if other_period(first, figure, second, other) or labelled_apart(first, figure, second, other):
         return 0.0
     if not (_is_counting(figure) and _is_counting(other)) or (bare and figure.unit and other.unit):
         return 0.0
@@ -319,7 +320,11 @@ def _is_row_of(figure: Figure, row: Statement, other: Figure, said: Statement) -
     label = row.place.row.casefold()
     if figure.kind == other.kind == "date" and row.cells and not said.cells:
         named = terms_of(label)
-        return len(named) > 1 and named <= terms_of(said.text) and sum(f.kind == "date" for f in row.figures) == 1
+        return (
+            len(named - OF_EVERYTHING - {"@when"}) > 1
+            and named <= terms_of(said.text)
+            and sum(f.kind == "date" for f in row.figures) == 1
+        )
     alone = sum(f.kind == figure.kind and f.unit == figure.unit for f in row.figures) == 1
     if not row.cells or said.cells or len(label) < 2 or not alone or not figure.unit or figure.unit != other.unit:
         return False
@@ -336,7 +341,7 @@ def _around(figure: Figure, statement: Statement) -> frozenset[str]:
 
 def _told_apart(first: Statement, second: Statement) -> bool:
     """Whether the places or words of two statements name different things."""
-    if stand_apart(first, second):
+    if stand_apart(first, second) or meant_apart(first, second) or _logged_apart(first, second):
         return True
     if OF_THE_DOCUMENT.match(first.text) and OF_THE_DOCUMENT.match(second.text):
         return True
@@ -346,3 +351,16 @@ def _told_apart(first: Statement, second: Statement) -> bool:
     left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
     around = [s.terms | s.about for s in (first, second)]
     return bool(left and right) and left.isdisjoint(right | around[1]) and right.isdisjoint(around[0])
+
+
+def _logged_apart(first: Statement, second: Statement) -> bool:
+    """Whether both are entries of a log, of other days: a date, and behind it what was counted."""
+    days = [statement.figures[0] for statement in (first, second) if _is_entry(statement)]
+    return len(days) == 2 and not same_figure(*days)
+
+
+def _is_entry(statement: Statement) -> bool:
+    """Whether a line opens with a date, and gives numbers behind it."""
+    figures = statement.figures
+    opens = bool(figures) and figures[0].kind == "date" and not statement.text[: figures[0].start].strip("-* ")
+    return opens and not statement.cells and any(figure.kind == "number" for figure in figures[1:])

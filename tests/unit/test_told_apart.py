@@ -3,6 +3,7 @@
 import pytest
 
 from agentic_memory_bank.engines.extractive.comparing.documents import contradictions
+from agentic_memory_bank.engines.extractive.reading.figures import figures_of
 
 MEETING = "# Harbour committee, {day}\n\n- The treasurer reported a balance of £{sum}.\n- Present: {n} members.\n"
 BRANCH = "# 柳岸书店{name}店\n\n营业时间：每天9:00至21:00。停车场有车位{n}个。店长：{who}。\n"
@@ -73,3 +74,53 @@ def test_values_meant_in_two_ways_do_not_contradict(first: str, second: str) -> 
 )
 def test_the_same_said_otherwise_of_one_thing_does(first: str, second: str) -> None:
     assert contradictions(("a", f"{HOME}{first}\n"), ("b", f"Orrin House today\n\n{second}\n"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "values"),
+    [
+        ("Ada Sandmoor, engineer, b. 1871 at Orrin.", "Ada was born at Orrin in the spring of 1873.", {"1871", "1873"}),
+        (
+            "Ada Sandmoor died on 14 March 1931 at Orrin.",
+            "She died at Orrin on 2 May 1931.",
+            {"14 March 1931", "2 May 1931"},
+        ),
+        ("The café of Orrin House is open from 9 am to 5 pm.", "The café is open 9 am to 4 pm.", {"5 pm", "4 pm"}),
+        (
+            "停水时间：上午9:00至下午3:00，Orrin House。",
+            "At Orrin House there will be no water from 9 am to 5 pm.",
+            {"下午3:00", "5 pm"},
+        ),
+        ("The frost alarm is set to 3 °C.", "Frost alarm: at 5 degrees C.", {"3 °C", "5 degrees C"}),
+    ],
+    ids=["born", "died", "hours", "hours in two languages", "degrees"],
+)
+def test_an_event_or_the_end_of_hours_is_found_in_other_words(first: str, second: str, values: set[str]) -> None:
+    (found,) = contradictions(("a", f"{HOME}{first}\n"), ("b", f"Orrin House today\n\n{second}\n"))
+
+    assert {value.strip(" .") for value in found.values} == values
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Ada Sandmoor was born in 1871.", "Her grandson Paul was born in 1932."),
+        ("The café is open from 9 am to 5 pm.", "On Sunday the café is open from 9 am to 1 pm."),
+    ],
+    ids=["generations", "another day"],
+)
+def test_neither_is_found_of_somebody_else_or_another_day(first: str, second: str) -> None:
+    assert not contradictions(("a", f"{HOME}{first}\n"), ("b", f"Orrin House today\n\n{second}\n"))
+
+
+@pytest.mark.parametrize(("words", "seconds"), [("两小时", 7200), ("半小时", 1800), ("三分钟", 180), ("半天", 43200)])
+def test_chinese_hours_and_halves_are_read(words: str, seconds: float) -> None:
+    (figure,) = figures_of(f"免费时间为{words}。")
+
+    assert figure.value is not None
+    assert figure.value.amount == seconds
+
+
+@pytest.mark.parametrize("words", ["10-13 July", "10 to 13 July", "5月10日至13日"])
+def test_the_other_day_of_a_span_is_no_number(words: str) -> None:
+    assert [figure.kind for figure in figures_of(words)] == ["date"]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
-from agentic_memory_bank.engines.extractive.comparing.periods import other_period
+from agentic_memory_bank.engines.extractive.comparing.periods import hours, other_period
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_of_other_sizes, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES, stem
@@ -63,7 +63,8 @@ _DIFFERENCE: Final = re.compile(
 )
 """What makes a number a difference ("four minutes quicker")."""
 PART: Final = re.compile(
-    r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $",
+    r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $"
+    r"|(?:推迟|延后|顺延|推后|提早)$",
     re.IGNORECASE,
 )
 """What makes a number a part of what is counted ("our first two nights")."""
@@ -115,6 +116,7 @@ class _Side:
         beside: Those that stand next to it.
         counted: The nouns that Chinese counts with it ("饮水站9处", "9个饮水站").
         lead: The first of the words.
+        span: The hours that it begins or ends, where its statement gives but those.
     """
 
     statement: Statement
@@ -124,6 +126,7 @@ class _Side:
     beside: frozenset[str]
     counted: frozenset[str]
     lead: str = ""
+    span: tuple[Figure, Figure] | None = None
 
 
 def counterparts(first: Document, second: Document, weights: Weights) -> Iterator[FoundContradiction]:
@@ -190,7 +193,8 @@ def _sides(document: Document, named: frozenset[str]) -> Iterator[_Side]:
             beside = beside & words.keys()
             told = frozenset(words) - named
             counted, lead = _counted(statement.text, figure), _lead(statement, told)
-            yield _Side(statement, figure, words, told or frozenset(words), beside, counted, lead)
+            span = hours(statement) if figure.kind == "clock" else None
+            yield _Side(statement, figure, words, told or frozenset(words), beside, counted, lead, span)
 
 
 def cell_of(statement: Statement, figure: Figure) -> int | None:
@@ -282,12 +286,24 @@ def _keys(side: _Side) -> set[str | int]:
     return {*side.words, *(concept for concepts in side.words.values() for concept in concepts)}
 
 
+def _end_alike(first: _Side, second: _Side) -> bool | None:
+    """Whether of two spans of hours the other ends agree; None where a beginning stands against an end."""
+    if first.span is None or second.span is None:
+        return False
+    at, to = (side.span.index(side.figure) for side in (first, second) if side.span)
+    return same_figure(first.span[1 - at], second.span[1 - to]) if at == to else None
+
+
 def _comparable(first: _Side, second: _Side) -> bool:
     """Whether two values are of one unit or count the same, only one of them told by somebody; dates have no unit."""
     ours, theirs = first.figure, second.figure
     if not same_kind(ours, theirs) or first.statement.place.speaker and second.statement.place.speaker:
         return False
-    if are_of_other_sizes(ours, theirs) or other_period(first.statement, ours, second.statement, theirs):
+    if (
+        _end_alike(first, second) is None
+        or are_of_other_sizes(ours, theirs)
+        or other_period(first.statement, ours, second.statement, theirs)
+    ):
         return False
     return ours.kind != "number" or bool(ours.unit) and ours.unit == theirs.unit or bool(first.counted & second.counted)
 
@@ -310,6 +326,7 @@ def _like(first: _Side, second: _Side, weights: Weights) -> tuple[float, bool]:
     if first.figure.kind != "number":
         least = _MOST_SAID if first.figure.kind == "weekday" and first.lead == second.lead != "" else _ALL_SAID
         enough = covers[0] >= least and len(shared) > 1
+        enough = enough or bool(_end_alike(first, second)) and covers[1] >= _MOST_SAID
     else:
         is_beside = is_beside or first.lead == second.lead != "" and first.lead not in OF_EVERYTHING
         is_told = len(shared) > 2 and covers[1] >= _MOST_SAID

@@ -22,6 +22,7 @@ from agentic_memory_bank.engines.extractive.comparing.counterparts import (
     stand_apart,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
+from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.comparing.meant import labelled_apart, meant_apart
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
@@ -86,7 +87,11 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
         if about_one:
-            others = (*counterparts(left, right, weights), *opposed(left, right, weights))
+            others = (
+                *counterparts(left, right, weights),
+                *opposed(left, right, weights),
+                *dated_apart(left, right),
+            )
             clashes += [*_not_told_apart(left, right, others), *other_holders(left, right)]
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]

@@ -1,4 +1,4 @@
-"""For what time a value is: a month, a night, or all of those that its statement counts."""
+"""For what time a value is: a month, a night, all of those that its statement counts, or from when until when."""
 
 import re
 from typing import Final
@@ -27,14 +27,34 @@ _PERIODS: Final = {
     "nightly": "night",
     "hourly": "hour",
 }
+_UNTIL: Final = re.compile(r"\s*(?:[-–—]|to|until|till|and|至|到)\s*")
+
+
+def hours(statement: Statement) -> tuple[Figure, Figure] | None:
+    """From when until when something is, where a statement says that and names no other time or day."""
+    times = [figure for figure in statement.figures if figure.kind in ("clock", "weekday", "date")]
+    if len(times) != 2 or any(figure.kind != "clock" for figure in times):
+        return None
+    return (times[0], times[1]) if _UNTIL.fullmatch(statement.text, times[0].end, times[1].start) else None
 
 
 def other_period(first: Statement, figure: Figure, second: Statement, other: Figure) -> bool:
-    """Whether one value is for a year, and the other for a month or a session."""
+    """Whether one value is for a year, and the other for a month or a session; or they are of other hours."""
+    if figure.kind == other.kind == "clock" and _are_other_hours(first, figure, second, other):
+        return True
     ours, theirs = _period(first, figure), _period(second, other)
     if not ours or not theirs:  # "£90 a night", and "3 nights, £270"
         return bool(ours) and _counts(second, ours) or bool(theirs) and _counts(first, theirs)
     return ours != theirs
+
+
+def _are_other_hours(first: Statement, figure: Figure, second: Statement, other: Figure) -> bool:
+    """Whether one time begins what another one ends, or only one of them is of a day of the week."""
+    days = [any(one.kind == "weekday" for one in statement.figures) for statement in (first, second)]
+    spans = hours(first), hours(second)
+    if spans[0] is None or spans[1] is None:
+        return days[0] != days[1] and any(spans)
+    return spans[0].index(figure) != spans[1].index(other)
 
 
 def _counts(statement: Statement, period: str) -> bool:

@@ -37,8 +37,8 @@ _UNIT_TABLE: Final = """
     area 1 sqm 平方米
     area 1e6 km2 平方公里 平方千米
     area 1e4 hectare hectares ha 公顷
-    temperature 1 °c ℃ celsius 摄氏度
-    fahrenheit 1 °f ℉ fahrenheit
+    temperature 1 °c ℃ celsius degreec degreesc degreecelsius degreescelsius 摄氏度
+    fahrenheit 1 °f ℉ fahrenheit degreef degreesf degreefahrenheit degreesfahrenheit
     dollar 1 $ us$ dollar dollars usd 美元
     euro 1 € euro euros eur 欧元
     sterling 1 £ gbp 英镑

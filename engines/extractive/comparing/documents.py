@@ -168,7 +168,7 @@ def _similar(first: str, second: str) -> bool:
 def _plain(first: Document, second: Document, weights: Weights, about_one: bool) -> list[FoundContradiction]:
     """What both documents state of one subject: they share it, one names the title of the other, or figures agree."""
     titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
-    subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
+    subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary if titles[0] != titles[1] else frozenset()
     found: list[FoundContradiction] = []
     agreeing, to_others = 0, _addressee(first) != _addressee(second)
     for statement, others in _neighbours(first, second):
@@ -262,7 +262,7 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     if (
         event
         and event == _event(other, second)
-        and distinct((first.terms | first.about) & (second.terms | second.about)) - {event}
+        and distinct((first.terms | first.about) & (second.terms | second.about)) - terms_of(event) - weights.names
     ):
         return _LIKE_EVENT
     if other_period(first, figure, second, other) or labelled_apart(first, figure, second, other):
@@ -278,7 +278,11 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     elif is_chinese(first) != is_chinese(second):
         return _like_across(left, right, weights)
     shared = left & right
-    if not distinct(shared) - OF_EVERYTHING or len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
+    if (
+        not distinct(shared) - OF_EVERYTHING - (weights.names if figure.kind == "date" else frozenset())
+        or len(distinct(shared)) < 2 + bare
+        or weights.of(shared) < 4
+    ):
         return 0.0
     ratios = sorted((weights.of(shared) / weights.of(left), weights.of(shared) / weights.of(right)))
     like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, shown
+from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _ONCE: Final = re.compile(
     r"(?i:(?P<born>\bborn\b|\bb\.|出生|生于|诞生)|(?P<died>\bdied\b|\bd\.|\bpassed away\b|逝世|去世|卒于|病逝)|"
@@ -18,6 +20,7 @@ _OF_PEOPLE: Final = ("born", "died")
 _REACH: Final = 60
 _BEFORE: Final = 6
 """How far behind a verb, and before a Chinese one, its date may stand."""
+_IDLE: Final = re.compile(r"(?: (?:is|was|were|been|had|has|first|officially|finally|newly|re|at last))+ *$")
 _ENDS: Final = re.compile(r"[;；。]|\.(?= [A-Z])")
 _MOST_YEARS: Final = 30
 """Years apart from which two of a name were born."""
@@ -30,8 +33,12 @@ def dated_apart(first: Document, second: Document) -> Iterator[FoundContradictio
         (left, day), (right, other) = ours[kind], theirs[kind]
         if same_figure(day, other) or _are_generations(day, other):
             continue
-        about = distinct((left.terms | left.about) & (right.terms | right.about)) - terms_of(kind)
-        if kind in _OF_PEOPLE or about:
+        about = distinct(left.terms & right.terms) - terms_of(kind)
+        if (
+            any(not of_term(term) for term in about)
+            if kind in _OF_PEOPLE
+            else _subject(left, kind) & _subject(right, kind)
+        ):
             yield FoundContradiction(left, right, "date", (shown(left, day), shown(right, other)), None, 0.7)
 
 
@@ -44,6 +51,13 @@ def _events(document: Document) -> dict[str, tuple[Statement, Figure]]:
                 if day := _day_of(statement, match):
                     found.setdefault(str(match.lastgroup), []).append((statement, day))
     return {kind: dated[0] for kind, dated in found.items() if all(same_figure(dated[0][1], d) for _, d in dated)}
+
+
+def _subject(statement: Statement, kind: str) -> frozenset[str]:
+    """The words right before the verb of an event: what was built or opened."""
+    found = next(match for match in _ONCE.finditer(statement.text) if match.lastgroup == kind)
+    before = _IDLE.sub("", statement.text[max(0, found.start() - _REACH) : found.start()])
+    return frozenset(tokenize(before)[-1:])
 
 
 def _day_of(statement: Statement, event: re.Match[str]) -> Figure | None:

@@ -106,8 +106,9 @@ def test_an_event_or_the_end_of_hours_is_found_in_other_words(first: str, second
     [
         ("Ada Sandmoor was born in 1871.", "Her grandson Paul was born in 1932."),
         ("The café is open from 9 am to 5 pm.", "On Sunday the café is open from 9 am to 1 pm."),
+        ("渡口水库始建于1958年，1961年建成。", "渡口小学成立于1951年，1978年迁至现址，教学楼1996年建成。"),
     ],
-    ids=["generations", "another day"],
+    ids=["generations", "another day", "a history"],
 )
 def test_neither_is_found_of_somebody_else_or_another_day(first: str, second: str) -> None:
     assert not contradictions(("a", f"{HOME}{first}\n"), ("b", f"Orrin House today\n\n{second}\n"))

@@ -168,7 +168,9 @@ def _similar(first: str, second: str) -> bool:
 def _plain(first: Document, second: Document, weights: Weights, about_one: bool) -> list[FoundContradiction]:
     """What both documents state of one subject: they share it, one names the title of the other, or figures agree."""
     titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
-    subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary if titles[0] != titles[1] else frozenset()
+    subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
+    if titles[0] == titles[1] and first.names and second.names and first.names.isdisjoint(second.names):
+        subjects = frozenset()  # "To whom it may concern"
     found: list[FoundContradiction] = []
     agreeing, to_others = 0, _addressee(first) != _addressee(second)
     for statement, others in _neighbours(first, second):

@@ -7,7 +7,8 @@ DIR is the folder of evaluation data; its own `documents.py` is the judge, and `
 Each set is a thread: its documents are handed over with the first question, under their names; the others are asked
 after it, offline and with the defaults. Besides what the judge counts: of the questions with an answer, for how many
 does a quote that answers stand, word for word, in what an executor is shown? `--file benchmarks/sets.jsonl` takes 28
-sets of our own, harder ones, to which nothing is fitted, `later_sets.jsonl` 28 more.
+sets of our own, harder ones, to which nothing is fitted, `later_sets.jsonl` 28 more, `quiet_sets.jsonl` 42 without a
+contradiction and without questions, of which the false alarms were read and mended.
 
 `--plain` counts conflicts reported where nothing is known to contradict: in meetings (qmsum) and papers (longdoc) of
 the folder, each alone; N of each, spread over all of them. An hour of a meeting is taken for 9,000 spoken words, a
@@ -94,6 +95,7 @@ def _read(one: Row, home: Path) -> tuple[Row, list[tuple[str, bool]]]:
         run(q["ask"], documents=_documents(one) if number == 0 else (), thread=one["id"], home=home)
         for number, q in enumerate(asked)
     ]
+    seen = outputs or [run(UNASKED, documents=_documents(one), thread=one["id"], home=home)]
     prompts = [_prompt(q["ask"], one["id"], home) if q["gold"] else "" for q in asked]
     recalled = [
         (f"{one['id']} | {q['ask']}", any(_plainly(quote) in _plainly(prompt) for _, quote in q["gold"]))
@@ -104,7 +106,7 @@ def _read(one: Row, home: Path) -> tuple[Row, list[tuple[str, bool]]]:
         {"status": o["status"], "answer": o["answer"], "quotes": [source["quote"] for source in o["sources"]]}
         for o in outputs
     ]
-    return {"id": one["id"], "conflicts": _conflicts(outputs[0]), "answers": answers}, recalled
+    return {"id": one["id"], "conflicts": _conflicts(seen[0]), "answers": answers}, recalled
 
 
 def _documents(one: Row) -> list[Row]:

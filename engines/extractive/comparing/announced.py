@@ -6,6 +6,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.counterparts import PART
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.meant import limited_apart
 from agentic_memory_bank.engines.extractive.comparing.replaced import (
     counter,
     distance,
@@ -58,6 +59,8 @@ _SHORT: Final = 3
 """Words of something that stands in another text, up to which it is known by them alone."""
 _HEAD: Final = 4
 """Statements of a document among which its letterhead stands."""
+_BY: Final = re.compile(r"\bby $|(?:推迟|延后|顺延|推后|提早)$")
+"""What makes a number the difference of two values ("postponed by an hour")."""
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _FOLLOWING: Final = re.compile(r"\b(?:following|below|these changes)\b|如下|下列|以下", re.IGNORECASE)
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
@@ -184,7 +187,7 @@ class _Revised:
             return None
         old = self._old() or self._named_before()
         pair = old or (None if apart and not self._referred else self._replaced() or self._reversed())
-        if pair is None or not (old or self._is_meant(pair)):
+        if pair is None or not (old or self._is_meant(pair) and not limited_apart(revision.statement, target)):
             return None
         kind, new, was = pair
         values = (new or revision.statement.text[:80], was or target.text[:80])
@@ -270,7 +273,8 @@ class _Revised:
 
     def _replaced(self) -> Pair | None:
         """A new value of the kind of which the target has another."""
-        new, owned = figures_of(self._revision.new), self._owned()
+        written, owned = self._revision.new, self._owned()
+        new = [figure for figure in figures_of(written) if not _BY.search(written[: figure.start])]
         in_cell = self._is_cell and self._column() is not None
         for figure in new:
             rivals = [

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.periods import hours, other_period
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_of_other_sizes, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES, stem
@@ -62,32 +63,23 @@ _DIFFERENCE: Final = re.compile(
 )
 """What makes a number a difference ("four minutes quicker")."""
 PART: Final = re.compile(
-    r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $",
+    r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $"
+    r"|(?:推迟|延后|顺延|推后|提早)$",
     re.IGNORECASE,
 )
 """What makes a number a part of what is counted ("our first two nights")."""
-_PART_REACH: Final = 32
-_PER: Final = re.compile(
-    r" ?(?:a|an|per|each|/|every) ?(?P<per>year|month|week|day|night|hour|session|visit|person|head|lesson|piece)\b"
-    r"|/?(?P<han>年|月|周|天|次|小时|人)(?![\u4e00-\u9fff])",
+_PART_REACH: Final = 48
+_CONDITION: Final = re.compile(
+    r"\b(?:with|for|from|on|of) [^,;.:]{1,40}\b(?:more than|over|above|less than|under|below|at least|exceeding) $"
+    r"|[满逾]$",
     re.IGNORECASE,
 )
-_PERIODICAL: Final = re.compile(r"\b(?:yearly|annual(?:ly)?|monthly|weekly|daily|nightly|hourly)\b", re.IGNORECASE)
-_PERIODS: Final = {
-    "yearly": "year",
-    "annual": "year",
-    "annually": "year",
-    "monthly": "month",
-    "weekly": "week",
-    "daily": "day",
-    "nightly": "night",
-    "hourly": "hour",
-}
+"""What makes a number the condition of another one ("for orders of more than £50", 满50元)."""
 _CODE: Final = re.compile(r"(?<![\w.-])(?P<letters>[A-Z]{1,4})[- ]?(?P<number>\d{1,5}[A-Za-z]?)(?![\w.-]|\d)")
 _EVERYTHING: Final = (
-    "cost costs price fee charge pay paid amount rate year years yearly month monthly week day hour per each every one "
-    "more new number total maximum minimum about only take takes get clock oclock 每 元 年 月 天 价格 费用 收费 "
-    "提前 至少 最多 左右 以内 收取"
+    "date dated when cost costs price fee charge pay paid amount rate year years yearly month monthly week day hour "
+    "per each every one more new number total maximum minimum about only take takes get clock oclock "
+    "每 元 年 月 天 价格 费用 收费 提前 至少 最多 左右 以内 收取"
 )
 OF_EVERYTHING: Final = frozenset(stem(word) for word in _EVERYTHING.split())
 """Words that values of anything stand among: alone they do not tell that two are of one attribute."""
@@ -124,6 +116,7 @@ class _Side:
         beside: Those that stand next to it.
         counted: The nouns that Chinese counts with it ("饮水站9处", "9个饮水站").
         lead: The first of the words.
+        span: The hours that it begins or ends, where its statement gives but those.
     """
 
     statement: Statement
@@ -133,6 +126,7 @@ class _Side:
     beside: frozenset[str]
     counted: frozenset[str]
     lead: str = ""
+    span: tuple[Figure, Figure] | None = None
 
 
 def counterparts(first: Document, second: Document, weights: Weights) -> Iterator[FoundContradiction]:
@@ -194,9 +188,13 @@ def _sides(document: Document, named: frozenset[str]) -> Iterator[_Side]:
             if is_listed and item is None:
                 continue
             words, beside = (words_of(item), frozenset(words_of(item))) if item else _around(statement, figure)
+            if figure.value and figure.value.measured:  # "NOK" says of no price what it is for
+                words = {word: concepts for word, concepts in words.items() if word != figure.unit}
+            beside = beside & words.keys()
             told = frozenset(words) - named
             counted, lead = _counted(statement.text, figure), _lead(statement, told)
-            yield _Side(statement, figure, words, told or frozenset(words), beside, counted, lead)
+            span = hours(statement) if figure.kind == "clock" else None
+            yield _Side(statement, figure, words, told or frozenset(words), beside, counted, lead, span)
 
 
 def cell_of(statement: Statement, figure: Figure) -> int | None:
@@ -225,7 +223,8 @@ def _gives(statement: Statement, figure: Figure) -> bool:
         cell = text[max(0, low - statement.start) : high - statement.start].strip(" |*_")
         if cell and cell in " ".join(statement.place.row.split()):
             return False
-    if figure.kind == "number" and PART.search(text[max(0, figure.start - _PART_REACH) : figure.start]):
+    before = text[max(0, figure.start - _PART_REACH) : figure.start]
+    if figure.kind == "number" and (PART.search(before) or _CONDITION.search(before)):
         return False
     return figure.kind != "number" or not _DIFFERENCE.match(text, figure.end)
 
@@ -287,29 +286,26 @@ def _keys(side: _Side) -> set[str | int]:
     return {*side.words, *(concept for concepts in side.words.values() for concept in concepts)}
 
 
+def _end_alike(first: _Side, second: _Side) -> bool | None:
+    """Whether of two spans of hours the other ends agree; None where a beginning stands against an end."""
+    if first.span is None or second.span is None:
+        return False
+    at, to = (side.span.index(side.figure) for side in (first, second) if side.span)
+    return same_figure(first.span[1 - at], second.span[1 - to]) if at == to else None
+
+
 def _comparable(first: _Side, second: _Side) -> bool:
     """Whether two values are of one unit or count the same, only one of them told by somebody; dates have no unit."""
     ours, theirs = first.figure, second.figure
     if not same_kind(ours, theirs) or first.statement.place.speaker and second.statement.place.speaker:
         return False
-    if are_of_other_sizes(ours, theirs) or other_period(first.statement, ours, second.statement, theirs):
+    if (
+        _end_alike(first, second) is None
+        or are_of_other_sizes(ours, theirs)
+        or other_period(first.statement, ours, second.statement, theirs)
+    ):
         return False
     return ours.kind != "number" or bool(ours.unit) and ours.unit == theirs.unit or bool(first.counted & second.counted)
-
-
-def other_period(first: Statement, figure: Figure, second: Statement, other: Figure) -> bool:
-    """Whether one value is for a year, and the other for a month or a session."""
-    ours, theirs = _period(first, figure), _period(second, other)
-    return bool(ours and theirs) and ours != theirs
-
-
-def _period(statement: Statement, figure: Figure) -> str:
-    behind = _PER.match(statement.text, figure.end)
-    if behind:
-        return (behind["per"] or behind["han"]).casefold()
-    place = statement.place
-    found = _PERIODICAL.search(" ".join((place.row, *place.columns)) if statement.cells else statement.text)
-    return _PERIODS.get(found[0].casefold(), "") if found else ""
 
 
 def _like(first: _Side, second: _Side, weights: Weights) -> tuple[float, bool]:
@@ -330,6 +326,7 @@ def _like(first: _Side, second: _Side, weights: Weights) -> tuple[float, bool]:
     if first.figure.kind != "number":
         least = _MOST_SAID if first.figure.kind == "weekday" and first.lead == second.lead != "" else _ALL_SAID
         enough = covers[0] >= least and len(shared) > 1
+        enough = enough or bool(_end_alike(first, second)) and covers[1] >= _MOST_SAID
     else:
         is_beside = is_beside or first.lead == second.lead != "" and first.lead not in OF_EVERYTHING
         is_told = len(shared) > 2 and covers[1] >= _MOST_SAID

@@ -19,12 +19,14 @@ from agentic_memory_bank.engines.extractive.comparing.counterparts import (
     counterparts,
     figures_given,
     later,
-    other_period,
     stand_apart,
 )
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
+from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.meant import labelled_apart, meant_apart
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
+from agentic_memory_bank.engines.extractive.comparing.periods import other_period
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
@@ -85,7 +87,11 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
         if about_one:
-            others = (*counterparts(left, right, weights), *opposed(left, right, weights))
+            others = (
+                *counterparts(left, right, weights),
+                *opposed(left, right, weights),
+                *dated_apart(left, right),
+            )
             clashes += [*_not_told_apart(left, right, others), *other_holders(left, right)]
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
@@ -163,6 +169,8 @@ def _plain(first: Document, second: Document, weights: Weights, about_one: bool)
     """What both documents state of one subject: they share it, one names the title of the other, or figures agree."""
     titles = distinct(terms_of(first.title)), distinct(terms_of(second.title))
     subjects = titles[0] & second.vocabulary | titles[1] & first.vocabulary
+    if titles[0] == titles[1] and first.names and second.names and first.names.isdisjoint(second.names):
+        subjects = frozenset()  # "To whom it may concern"
     found: list[FoundContradiction] = []
     agreeing, to_others = 0, _addressee(first) != _addressee(second)
     for statement, others in _neighbours(first, second):
@@ -256,10 +264,10 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     if (
         event
         and event == _event(other, second)
-        and distinct((first.terms | first.about) & (second.terms | second.about)) - {event}
+        and distinct((first.terms | first.about) & (second.terms | second.about)) - terms_of(event) - weights.names
     ):
         return _LIKE_EVENT
-    if other_period(first, figure, second, other):
+    if other_period(first, figure, second, other) or labelled_apart(first, figure, second, other):
         return 0.0
     if not (_is_counting(figure) and _is_counting(other)) or (bare and figure.unit and other.unit):
         return 0.0
@@ -272,7 +280,11 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     elif is_chinese(first) != is_chinese(second):
         return _like_across(left, right, weights)
     shared = left & right
-    if not distinct(shared) - OF_EVERYTHING or len(distinct(shared)) < 2 + bare or weights.of(shared) < 4:
+    if (
+        not distinct(shared) - OF_EVERYTHING - (weights.names if figure.kind == "date" else frozenset())
+        or len(distinct(shared)) < 2 + bare
+        or weights.of(shared) < 4
+    ):
         return 0.0
     ratios = sorted((weights.of(shared) / weights.of(left), weights.of(shared) / weights.of(right)))
     like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]
@@ -319,7 +331,11 @@ def _is_row_of(figure: Figure, row: Statement, other: Figure, said: Statement) -
     label = row.place.row.casefold()
     if figure.kind == other.kind == "date" and row.cells and not said.cells:
         named = terms_of(label)
-        return len(named) > 1 and named <= terms_of(said.text) and sum(f.kind == "date" for f in row.figures) == 1
+        return (
+            len(named - OF_EVERYTHING - {"@when"}) > 1
+            and named <= terms_of(said.text)
+            and sum(f.kind == "date" for f in row.figures) == 1
+        )
     alone = sum(f.kind == figure.kind and f.unit == figure.unit for f in row.figures) == 1
     if not row.cells or said.cells or len(label) < 2 or not alone or not figure.unit or figure.unit != other.unit:
         return False
@@ -336,7 +352,7 @@ def _around(figure: Figure, statement: Statement) -> frozenset[str]:
 
 def _told_apart(first: Statement, second: Statement) -> bool:
     """Whether the places or words of two statements name different things."""
-    if stand_apart(first, second):
+    if stand_apart(first, second) or meant_apart(first, second) or _logged_apart(first, second):
         return True
     if OF_THE_DOCUMENT.match(first.text) and OF_THE_DOCUMENT.match(second.text):
         return True
@@ -346,3 +362,16 @@ def _told_apart(first: Statement, second: Statement) -> bool:
     left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
     around = [s.terms | s.about for s in (first, second)]
     return bool(left and right) and left.isdisjoint(right | around[1]) and right.isdisjoint(around[0])
+
+
+def _logged_apart(first: Statement, second: Statement) -> bool:
+    """Whether both are entries of a log, of other days: a date, and behind it what was counted."""
+    days = [statement.figures[0] for statement in (first, second) if _is_entry(statement)]
+    return len(days) == 2 and not same_figure(*days)
+
+
+def _is_entry(statement: Statement) -> bool:
+    """Whether a line opens with a date, and gives numbers behind it."""
+    figures = statement.figures
+    opens = bool(figures) and figures[0].kind == "date" and not statement.text[: figures[0].start].strip("-* ")
+    return opens and not statement.cells and any(figure.kind == "number" for figure in figures[1:])

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 
 Pair = tuple[Kind, str, str]
 """What clashes, the value of the one and that of the other."""
@@ -50,6 +51,10 @@ class Weights:
         statements = [s for document in documents for s in document.statements]
         self._spread = Counter(term for s in statements for term in s.terms)
         self._count = max(len(statements), _FEW) + 8
+        shared = frozenset[str]().union(*(document.names for document in documents))
+        shared = shared.intersection(*(document.names for document in documents))
+        self.names = terms_of(" ".join(shared)) | shared
+        """The names that all documents share, which tell of no value what it is of."""
 
     def of(self, terms: frozenset[str]) -> float:
         """What some terms weigh together; a topic counts half, as the words that name it count too."""

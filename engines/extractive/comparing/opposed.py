@@ -59,6 +59,14 @@ _HALF: Final = re.compile(
 )
 """Denials of which what they deny may be so all the same, and what somebody says."""
 _LEAST_WORDS: Final = 2
+_NUMBERED: Final = re.compile(
+    r"\b(?:in|on|at|to) (?:[A-Za-z]+ )?[A-Za-z]+ (?P<number>\d{1,3}[a-z]?)(?= (?:of|in|at|and|or)\b|[^\w ]| ?$)"
+)
+_PLACED: Final = re.compile(r"\b(?:at|on|aboard)\b", re.IGNORECASE)
+"""What says where or when something is part of the price: at one place, and not at another."""
+_OF_A_TIME: Final = frozenset(("required", "allowed", "included", "free", "open"))
+"""What is asked of people now may have been otherwise when something was done."""
+_WAS: Final = re.compile(r"\b(?:was|were|had)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -212,11 +220,9 @@ def _like(first: _BearerState, second: _BearerState, weights: Weights) -> float:
         return 0.0
     if first.is_plain and not _is_all_in(second, first) or second.is_plain and not _is_all_in(first, second):
         return 0.0
-    if first.name != "included" and first.rest and second.rest and not _found(first.rest, second.rest, weights):
+    if _are_of_other_times(first, second) or _are_of_other_places(first, second, weights):
         return 0.0
-    if _timed(first) != _timed(second) or are_apart(
-        first.statement.terms - second.statement.terms, second.statement.terms - first.statement.terms
-    ):
+    if are_apart(first.statement.terms - second.statement.terms, second.statement.terms - first.statement.terms):
         return 0.0
     return (got + back) / 2
 
@@ -230,6 +236,27 @@ def _is_all_in(denied: _BearerState, plain: _BearerState) -> bool:
     """Whether all of what there is none of, several words, stands together where something is simply said."""
     words = set(denied.bearer)
     return len(words) >= _LEAST_WORDS and words <= plain.bearer.keys()
+
+
+def _are_of_other_times(first: _BearerState, second: _BearerState) -> bool:
+    """Whether only one is said of some days or hours, or of what once was asked of people."""
+    if _timed(first) != _timed(second):
+        return True
+    return first.name in _OF_A_TIME and bool(_WAS.search(first.shown)) != bool(_WAS.search(second.shown))
+
+
+def _are_of_other_places(first: _BearerState, second: _BearerState, weights: Weights) -> bool:
+    """Whether the words of where, when and for whom have nothing in common, or only one names a ward or the like."""
+    if _number_of(first) != _number_of(second):
+        return True
+    if not first.rest or not second.rest or _found(first.rest, second.rest, weights):
+        return False
+    return first.name != "included" or all(_PLACED.search(said.shown) for said in (first, second))
+
+
+def _number_of(said: _BearerState) -> frozenset[str]:
+    """The numbers of wards, rooms and the like of which alone it is said ("on ward 4")."""
+    return frozenset(match["number"] for match in _NUMBERED.finditer(said.shown))
 
 
 def _timed(said: _BearerState) -> bool:

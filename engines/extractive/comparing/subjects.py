@@ -21,10 +21,15 @@ _CASE: Final = re.compile(r"(?<![\w-])(?:[A-Z]{1,4}[-/ ]?)?\d{2,4}[-/]\d{2,6}(?!
 _TO: Final = re.compile(
     r"(?i:to|for|customer|client|bill(?:ed)? to|tenant|patient)\b ?:? (?P<name>(?:[A-Z][\w'&-]{1,24} ?){2,4})"
 )
+_PARTS: Final = re.compile(r": | [–—|-] |, ")
+_PROPER: Final = re.compile(r"[A-Z][\w'’]+")
 _HAN_TITLE: Final = re.compile(r"[\u4e00-\u9fff]+")
 _HAN_NAME: Final = 4
 """Characters with which two Chinese titles begin alike, where they name the same."""
 _HAN_TAIL: Final = 2
+_HAN_BRANCHES: Final = frozenset("店校厂楼班队组")
+"""What ends the name of one of several, whose titles begin alike ("绿园城东店", "绿园城西店")."""
+_HAN_BRANCH: Final = 3
 _HAN_KINDS: Final = frozenset("班课队组店馆院厂楼校社")
 """What a Chinese name ends with that says what it is the name of: two with one of these may be two of a kind."""
 _KINDS_OF_TEXT: Final = terms_of(
@@ -94,7 +99,7 @@ def _share_title(first: Document, second: Document) -> bool | None:
         return None
     if not first.title.isascii() and not second.title.isascii():
         return _share_han_title(first, second)
-    if _are_of_one_kind(first, second):
+    if _are_of_one_kind(first, second) or _are_of_two(first, second):
         return False
     ours, theirs = _names_of_title(first), _names_of_title(second)
     if ours & theirs or not terms_of(first.title) & terms_of(second.title):
@@ -112,6 +117,9 @@ def _share_han_title(first: Document, second: Document) -> bool | None:
     """Chinese titles name first whom they are about, and then what kind of text they are."""
     ours, theirs = ("".join(_HAN_TITLE.findall(document.title)) for document in (first, second))
     head, tail = len(commonprefix([ours, theirs])), len(commonprefix([ours[::-1], theirs[::-1]]))
+    is_branch = not _HAN_BRANCHES.isdisjoint(ours[len(ours) - tail :][:_HAN_BRANCH])
+    if head and tail and is_branch and min(len(ours), len(theirs)) > head + tail:
+        return False  # "城东店", "城西店"
     if head >= _HAN_NAME:
         return True
     others = (second.statements, first.statements)
@@ -129,6 +137,27 @@ def _are_of_one_kind(first: Document, second: Document) -> bool:
     ours, theirs = (terms_of(what) - _KINDS_OF_TEXT for _, _, what in kinds)
     told = [some & _said(document) for some, document in ((ours, first), (theirs, second))]
     return all(told) and speak_apart(first, ours, second, theirs)
+
+
+def _are_of_two(first: Document, second: Document) -> bool:
+    """Whether titles say the same of two names ("St Anne's: visiting", "Royal: visiting"); each text has but one."""
+    for divided in (_PARTS.split, str.split):
+        left, right = divided(first.title), divided(second.title)
+        others = [(a, b) for a, b in zip(left, right, strict=False) if a.casefold() != b.casefold()]
+        alike = [a for a in left if a not in [one for one, _ in others]]
+        if len(left) != len(right) or len(others) != 1 or not alike or _proper(" ".join(alike)):
+            continue
+        ours, theirs = (_proper(words) for words in others[0])
+        if ours and theirs and not ours <= second.vocabulary and not theirs <= first.vocabulary:
+            return True
+    return False
+
+
+def _proper(words: str) -> frozenset[str]:
+    """Words with a capital: several are a name, and one is where it is no word that everybody uses."""
+    names = _PROPER.findall(words)
+    terms = frozenset(term for term in terms_of(" ".join(names)) - _KINDS_OF_TEXT - CARDINALS.keys() if term.isalpha())
+    return terms if len(names) > 1 else frozenset(term for term in terms if not of_term(term))
 
 
 def _said(document: Document) -> frozenset[str]:

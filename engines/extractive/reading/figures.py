@@ -40,6 +40,10 @@ _DAYS: Final = {
     day: n for n, day in enumerate(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"), 1)
 }
 _HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
+_Found = tuple[int, int, FigureKind, Value | None, int]
+_MOST_DAYS: Final = 31
+_TO: Final = re.compile(r"(?:st|nd|rd|th)? ?(?:[-–—&/]|to|and|or|until) ?")
+_OPENED: Final = ("至", "到", "-", "–", "—")
 _CLAUSE: Final = re.compile(r"(?:[^,;，。；;()（）]|,(?=\d))+")
 
 
@@ -120,7 +124,7 @@ def figures_of(text: str) -> tuple[Figure, ...]:
     text = text[:MAX_SENTENCE]
     times = [(match, clock) for match in _CLOCK.finditer(text) if (clock := _clock(match)) is not None]
     taken = {index for match, _ in times for index in range(*match.span())}
-    found: list[tuple[int, int, FigureKind, Value | None, int]] = []
+    found: list[_Found] = []
     for match, minutes in times:
         found.append((*match.span(), "clock", None, minutes))
     for value in values_of(text):
@@ -136,10 +140,23 @@ def figures_of(text: str) -> tuple[Figure, ...]:
     clauses = _clauses(text)
     starts = [start for start, _ in clauses]
     figures: list[Figure] = []
-    for start, end, kind, value, minutes in sorted(found, key=lambda one: one[:2]):
+    for start, end, kind, value, minutes in _without_openings(text, sorted(found, key=lambda one: one[:2])):
         at = bisect_right(starts, start) - 1
         figures.append(Figure(start, end, kind, value, minutes, clauses[at][1] if at >= 0 else frozenset()))
     return tuple(figures)
+
+
+def _without_openings(text: str, found: list[_Found]) -> list[_Found]:
+    """All but the first day of a span ("10-13 July", "5月3日至8日"): it is no number."""
+    kept: list[_Found] = []
+    for at, one in enumerate(found):
+        value, behind = one[3], found[at + 1] if at + 1 < len(found) else None
+        is_bare = value is not None and one[2] == "number" and not value.unit and 1 <= value.amount <= _MOST_DAYS
+        is_opening = is_bare and behind is not None and behind[2] == "date" and _TO.fullmatch(text, one[1], behind[0])
+        is_end = is_bare and text[one[0] - 1 : one[0]] in _OPENED and text[one[1] : one[1] + 1] == "日"
+        if not is_opening and not is_end:
+            kept.append(one)
+    return kept
 
 
 def _identifies(text: str, value: Value) -> bool:

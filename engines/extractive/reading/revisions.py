@@ -151,10 +151,14 @@ def _replacements(statement: Statement) -> list[AnnouncedRevision]:
     return [one for one in found if one.sure and one.kind == "replace"]
 
 
+_YEARS: Final = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d ?年(?![\d度])")
+"""Years without a month: a sentence with several tells a history, and changes nothing now."""
+
+
 def _may_announce(statement: Statement) -> bool:
     place = statement.place
     is_said = statement.mode not in ("asked", "possible", "template") and not place.speaker
-    if _STAYS.search(" ".join(statement.text.split())):
+    if _STAYS.search(" ".join(statement.text.split())) or len(_YEARS.findall(statement.text)) > 1:
         return False
     return is_said and place.kind not in ("code", "row", "header", "heading")
 

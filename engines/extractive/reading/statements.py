@@ -46,12 +46,15 @@ _OPINION: Final = re.compile(
 _NOTE: Final = 20
 """Most sentences of a note that is more than one paragraph."""
 _LABEL: Final = re.compile(
-    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d(?:[^\W\u3400-\u9fff]|\.)*|[A-Z]{1,3}\d\w*",
+    r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d(?:[^\W\u3400-\u9fff]|\.)*|[A-Z]{1,3}\d\w*"
+    r"|\b(?:option|plan|variant|version|lot|team|group|class|unit|block|building|type|model|site|branch) [A-Z]\b",
     re.IGNORECASE,
 )
 _HAN_LABEL: Final = re.compile(
-    r"(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,8})?\b|\b(?:spring|summer|autumn|winter)\b)"
+    r"(?i:\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|winter)\b)"
     r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班栋幢室组队]|年级|单元|学期)|[甲乙丙丁]方?(?=队|组|班|公司)"
+    r"|(?<=方案)[一二三四五六七八九十]{1,3}|[甲乙丙丁](?=方案|案)|(?<![\u4e00-\u9fff])[春夏秋冬](?![\u4e00-\u9fff])"
 )
 _COUNTED_NAME: Final = re.compile(
     r"(?:doc(?:ument)?s?|files?|te?xt|notes?|sources?|inputs?|uploads?|scans?|untitled|文档|文件|文本|笔记)"

@@ -37,12 +37,22 @@ _UNIT_TABLE: Final = """
     area 1 sqm 平方米
     area 1e6 km2 平方公里 平方千米
     area 1e4 hectare hectares ha 公顷
-    temperature 1 °c ℃ celsius 摄氏度
-    fahrenheit 1 °f ℉ fahrenheit
+    temperature 1 °c ℃ celsius degreec degreesc degreecelsius degreescelsius 摄氏度
+    fahrenheit 1 °f ℉ fahrenheit degreef degreesf degreefahrenheit degreesfahrenheit
     dollar 1 $ us$ dollar dollars usd 美元
     euro 1 € euro euros eur 欧元
     sterling 1 £ gbp 英镑
     yuan 1 ¥ yuan rmb cny 元 人民币 元人民币
+    krone 1 nok dkk krone kroner 克朗
+    krona 1 sek krona kronor
+    franc 1 chf franc francs 法郎
+    yen 1 jpy yen 日元
+    rupee 1 inr rupee rupees 卢比
+    voltage 1 v volt volts 伏 伏特
+    voltage 1e3 kv kilovolt kilovolts 千伏
+    volume 1 l litre litres liter liters 升
+    volume 0.001 ml millilitre millilitres milliliter milliliters 毫升
+    energy 1 kwh kilowatt-hour kilowatt-hours 千瓦时 度电
     people 1 people person persons inhabitant inhabitants resident residents 人 名
     age 1 岁
     power 1 w watt watts 瓦

@@ -65,7 +65,9 @@ _NUMBER: Final = re.compile(
 _HAN_NUMBER: Final = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+")
 _NUMBER_WORD: Final = "|".join(sorted((*CARDINALS, *ORDINALS), key=len, reverse=True))
 _WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
-_AFTER: Final = re.compile(r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|[A-Za-z]+2?)")
+_AFTER: Final = re.compile(
+    r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|degrees?\s(?:[CF]\b|[Cc]elsius|[Ff]ahrenheit)|[A-Za-z]+2?)"
+)
 _COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
 _FUNCTION_WORDS: Final = """
     the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
@@ -370,6 +372,9 @@ def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
 _HAN_COUNTERS: Final = frozenset("个名人位只台辆本次年天层米条家间张座场部所岁吨元月周倍种件支枚颗艘架万亿号季届")
 
 
+_HAN_HALF: Final = re.compile(r"(?<![个年月天点大多小上下前后])半(?=个?小时|个月|年(?!级)|天)")
+
+
 def _han_numbers(text: str) -> list[Value]:
     found: list[Value] = []
     for match in _HAN_NUMBER.finditer(text):
@@ -381,7 +386,8 @@ def _han_numbers(text: str) -> list[Value]:
             char in HAN_DIGITS or char == "十" for char in digits
         ):
             continue
-        if len(digits) > 12 or not (ordinal or follows in _HAN_COUNTERS and follows):
+        counts = bool(follows) and (follows in _HAN_COUNTERS or text.startswith(_MEASURES, match.end()))
+        if len(digits) > 12 or not (ordinal or counts):
             continue
         found.append(_number(text, match.start(), match.end(), han_amount(digits), ordinal=ordinal))
-    return found
+    return found + [_number(text, *match.span(), 0.5) for match in _HAN_HALF.finditer(text)]

@@ -56,6 +56,24 @@ def test_traditional_and_simplified_characters_find_each_other() -> None:
     assert best("合同什么时候签订？", "契約於五月四日簽訂。合同於六月九日簽訂。") == "合同於六月九日簽訂。"
 
 
+def test_what_only_points_somewhere_answers_nothing() -> None:
+    text = (
+        "# Sorrel\n\n[![Weekly harvest](https://img.example/harvest.svg)](https://ci.example/harvest)\n\n"
+        "- [When is the harvest weighed?](#when-is-the-harvest-weighed)\n- [Roots](#roots)\n\n"
+        "## Scales\n\nThe harvest is weighed at noon.\n\n"
+        "[harvest weighed]: https://sorrel.example/harvest/weighed\n[roots]: docs/roots.md\n"
+    )
+    said = [text[one.start : one.end] for one in quotes("When is the harvest weighed?", None, [passage(text)])]
+
+    assert said == ["The harvest is weighed at noon."]
+
+
+def test_a_sentence_with_a_link_in_it_still_answers() -> None:
+    text = "The harvest is weighed at noon, see [the rules](#rules)."
+
+    assert best("When is the harvest weighed?", text) == text
+
+
 def test_a_question_the_text_does_not_answer_gets_no_quote() -> None:
     assert quotes("What is the capital of Mongolia?", None, [passage(ARTICLE)]) == []
     assert quotes("谁写了红楼梦？", None, [passage(CHINESE)]) == []

@@ -4,7 +4,7 @@ import pytest
 
 from agentic_memory_bank.engines.extractive.reading.attributes import claims_of, same_attribute, same_value
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
-from agentic_memory_bank.engines.extractive.reading.questions import asked_noun
+from agentic_memory_bank.engines.extractive.reading.questions import asked_noun, counted
 from agentic_memory_bank.engines.extractive.reading.statements import read
 from agentic_memory_bank.engines.extractive.reading.values import agree, comparable, values_of
 
@@ -129,6 +129,8 @@ def test_forms_of_a_word_have_one_stem(words: str) -> None:
     [
         ("How many children does Astrid have?", "children"),
         ("How many people work in the plant?", ""),
+        ("How many nurses work there?", "nurses"),
+        ("How many night nurses work on the ward?", "nurses"),
         ("What did the flight cost?", "flight"),
         ("What does a licence for commercial use cost?", "licence"),
         ("When does the maintenance contract of the server run out?", "contract"),
@@ -141,3 +143,17 @@ def test_forms_of_a_word_have_one_stem(words: str) -> None:
 )
 def test_the_noun_that_an_answer_is_about_is_told_by_the_form_of_the_question(question: str, noun: str) -> None:
     assert asked_noun(question) == noun
+
+
+@pytest.mark.parametrize(
+    ("question", "term"),
+    [
+        ("How many nurses work there?", "nurs"),
+        ("How many red cars passed?", "car"),
+        ("How many people live there?", "peopl"),
+        ("How many guests does the room hold?", "guest"),
+        ("How many sheep are there?", "sheep"),
+    ],
+)
+def test_what_is_counted_is_the_noun_and_no_verb_behind_it(question: str, term: str) -> None:
+    assert counted(question) == {term}

@@ -48,6 +48,12 @@ _MOST_REPLACED: Final = 4
 _SHORT: Final = 40
 """Sentences of fewer characters, and rows, are compared by meaning with their place before them."""
 
+_POINTER: Final = re.compile(
+    r"(?:\s{0,9}(?:\[[^\[\]\n]{1,200}\](?::[ \t]{0,4}\S{1,500}|\(#[^()\s]{1,200}\))"
+    r"|\[?!\[[^\[\]\n]{0,200}\]\([^()\n]{1,500}\)(?:\]\([^()\n]{1,500}\))?))++\s*+"
+)
+"""Where links lead ("[0.4.0]: https://..."), entries of a table of contents, badges: they name, and say nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -254,6 +260,8 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
         text = simplified(passage.text[one.start : one.end])
+        if _POINTER.fullmatch(text):
+            continue
         said = labelled(passage.text, one)
         unit = CandidateSentence(
             text,

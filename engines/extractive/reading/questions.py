@@ -115,7 +115,11 @@ ASKING: Final = re.compile(
     re.IGNORECASE,
 )
 """The words of a question that only ask."""
-_COUNTED: Final = re.compile(r"\bhow many (?:[\w'’-]+ )?([\w'’-]+)\b|(?:多少|几)([\u4e00-\u9fff]{1,2})", re.IGNORECASE)
+_PLURAL: Final = r"(?!(?:has|does|is|was|his|its)\b)(?:[\w'’-]*[^\W\d_s]s|people|men|women|children|staff)\b"
+_COUNTED: Final = re.compile(
+    rf"\bhow many (?:[\w'’-]+ )?({_PLURAL})|\bhow many ([\w'’-]+)\b|(?:多少|几)([\u4e00-\u9fff]{{1,2}})", re.IGNORECASE
+)
+"""A noun in the plural, with at most a word before it; else whatever is counted: in "nurses work" it is nurses."""
 _HEAD: Final = re.compile(r"\b(?:what|which|whose|how many)\s+((?:[\w'’-]+\s+){0,3}?[\w'’-]+)\b", re.IGNORECASE)
 _NOT_NOUNS: Final = re.compile(
     r"is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|may|might|of|the|an?|in|to|for|on|with|by|"
@@ -187,14 +191,20 @@ class Question:
 
 
 def counted(text: str) -> frozenset[str]:
-    """What a question counts: the term after "how many", the characters after 多少 or 几."""
+    """What a question counts: the noun after "how many", the characters after 多少 or 几.
+
+    Example:
+        >>> counted("How many nurses work there?"), counted("How many red cars passed?")
+        (frozenset({'nurs'}), frozenset({'car'}))
+    """
     found = _COUNTED.search(text)
-    head = (found[1] or found[2]) if found else ""
+    head = next((part for part in found.groups() if part), "") if found else ""
     return frozenset(tokenize(head)) | frozenset(head if is_cjk(head) else ())
 
 
 _NOUN: Final = re.compile(
-    r"\bhow many (?!people |persons |things |times )(?:[\w'’-]{1,24} ){0,2}?([\w'’-]{1,24})"
+    rf"\bhow many (?:[\w'’-]{{1,24}} )?({_PLURAL})"
+    r"|\bhow many (?!people |persons |things |times )(?:[\w'’-]{1,24} ){0,2}?([\w'’-]{1,24})"
     r"(?= (?:do|does|did|are|is|was|were|has|have|had|can|may|must|should|will|would|of|in|on|at|for|per)\b|\W*$)"
     r"|\b(?:do|does|did|will|would) (?:the|an?|his|her|its|their|our|my) (?:[\w'’-]{1,24} ){0,2}?([\w'’-]{1,24}) "
     r"(?:(?:of|for|from|with|to|at|on|in) (?:[\w'’-]{1,24} ){1,4}?)?"

@@ -26,7 +26,7 @@ from typing import Any, Final
 from _bars import holds  # beside this
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from memory_latency import _WORDS as WORDS  # a benchmark, too
+from memory_latency import _WORDS as WORDS  # pyright: ignore[reportPrivateUsage]  # a benchmark, too
 
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
@@ -87,7 +87,7 @@ def main() -> int:
         with closing(MilvusRecordStore(Path(folder) / "dense", dense=True)) as store:
             filled(store, count)
             encoder = Encoder(HashEmbeddings(384))
-            vector, model = encoder.vector(asked), encoder.model
+            vector, model = encoder.vector(asked).tolist(), encoder.model
             near = timed([lambda: store.candidates(user_hash("ana"), vector, 10, model=model)] * TIMES)
             say(f"ten candidates by Milvus Lite: {near:.0f}")
     return 0 if holds(f"forgetting among {count:,} on Milvus Lite, ms", round(taken), most=MOST) else 1

@@ -57,7 +57,7 @@ def rules_of_indexes() -> str:
 
 
 class KeptIndex(NamedTuple):
-    """An index from a file."""
+    """An index as it stands in a file, or is to be written to one."""
 
     found: RecordIndex
     heads: Mapping[str, int]

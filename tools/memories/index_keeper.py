@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from typing import Final, NamedTuple
+from typing import Final
 
 from agentic_memory_bank.state.errors import StorageError
 from agentic_memory_bank.state.record_events import RecordEvent
@@ -25,14 +25,6 @@ SOON: Final = 1.0
 """The same where others are at it."""
 
 _LOG = logging.getLogger(__name__)
-
-
-class Snapshot(NamedTuple):
-    """An index as it was."""
-
-    index: RecordIndex
-    heads: Mapping[str, int]
-    """How far the events go that it holds."""
 
 
 class IndexKeeper:
@@ -116,7 +108,7 @@ class IndexKeeper:
             return self._renewed(self._files, log, model, dimension)
         return None
 
-    def begin(self, held: ExitStack, index: RecordIndex, log: EventLog) -> Snapshot | None:
+    def begin(self, held: ExitStack, index: RecordIndex, log: EventLog) -> KeptIndex | None:
         """An index as it is, for `keep`; None where it cannot be kept now.
 
         Args:
@@ -128,21 +120,21 @@ class IndexKeeper:
         try:
             is_alone = held.enter_context(self._files.writing(self._owner))
             if is_alone and log.is_current() and log.seen is not None:
-                return Snapshot(index.snapshot(), log.seen)
+                return KeptIndex(index.snapshot(), log.seen)
         except (OSError, StorageError) as error:
             _LOG.debug("An index is not kept in a file: %s", error)
             return None
         self._rests_until = time.monotonic() + SOON
         return None
 
-    def keep(self, taken: Snapshot, model: str, dimension: int | None) -> KeptIndex | None:
+    def keep(self, taken: KeptIndex, model: str, dimension: int | None) -> KeptIndex | None:
         """Keep an index as it was; the same as it stands in the file, or None where that cannot be."""
         if self._files is None or not model:
             return None
         try:
             found = self._files.open(self._owner, model, dimension)
             if found is None or found.heads != taken.heads:  # else another process was quicker
-                self._files.write(taken.index, self._owner, model, taken.heads)
+                self._files.write(taken.found, self._owner, model, taken.heads)
                 found = self._files.open(self._owner, model, dimension)
         except (OSError, StorageError, SectionDamagedError) as error:
             _LOG.debug("An index is not kept in a file: %s", error)

@@ -61,7 +61,7 @@ class RecordTables:
     # --- the file --------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Self:
-        """What it holds now, to be told by `kept` while this one goes on: a tenth of the time that `kept` takes."""
+        """What it holds now, to be told by `kept` while this one goes on; it takes less time than `kept` does."""
         twin = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, KeptRows | RecordTurns | HybridIndex):

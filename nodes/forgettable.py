@@ -11,6 +11,7 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     Telling,
     echoes_in,
     have_in_common,
+    in_other_words,
     only_asks,
     parts_meant,
     roots_of,
@@ -31,7 +32,7 @@ SMALL: Final = 3
 """How many memories are erased without asking back, the turns they were said in aside."""
 CANDIDATES: Final = 40
 """How many memories are read where no memory holds the words of what is to be forgotten."""
-SHARE: Final = 0.6
+SHARE: Final = 0.75
 """Share of the likeliest memory's probability from which another one comes near, too."""
 ALIKE: Final = 0.25
 """Cosine, by the default model, of what a wish that is only guessed may mean though the two share no word."""
@@ -63,17 +64,19 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
 
 
 def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
-    """What the user said just before each of their turns, in one conversation."""
+    """What the user said just before each of their turns, and before what was drawn from it, in one conversation."""
     told: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record["created_at"]):
         if is_turn(record) and not is_of_assistant(record):
             for conversation in {source["conversation"] for source in record["sources"]}:
                 told[conversation].append(record)
-    return {
-        record["id"]: [_words(one["text"]) for one in turns[max(0, place - LOOKED_BACK) : place]]
+    before = {
+        said: [_words(one["text"]) for one in turns[max(0, place - LOOKED_BACK) : place]]
         for turns in told.values()
         for place, record in enumerate(turns)
+        for said in _places(record)
     }
+    return {record["id"]: before[said] for record in records for said in _places(record) if said in before}
 
 
 def near(records: RecordStore, owner: Owner, about: str, wish: Telling) -> list[str]:
@@ -118,9 +121,9 @@ def _same_matter(
 
 
 def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
-    """The clauses of a memory that hold a word of what is to be forgotten; all of it where none does."""
+    """The clauses of a memory that hold a word of what is to be forgotten, or one near it; all of it without."""
     alone = [Subject((group,)) for subject in subjects for group in subject.groups]
-    spans = parts_meant(record, alone)
+    spans = parts_meant(record, alone) or parts_meant(record, in_other_words(subjects))
     return with_whom(record["text"], spans) if spans else [(0, len(record["text"]))]
 
 
@@ -153,7 +156,7 @@ def words_gone(reached: Deletion) -> list[str]:
     for cut in reached.redacted:
         texts.append(" … ".join(_removed(cut)) if cut.remaining else unattributed(cut.record["text"])[2])
     kept: list[str] = []
-    for text in sorted(filter(None, (text.strip(" \t\n,;，；") for text in texts)), key=len, reverse=True):
+    for text in sorted(filter(None, (text.strip(" \t\n,;.，；。") for text in texts)), key=len, reverse=True):
         if not any(text in longer for longer in kept):
             kept.append(text)
     return kept
@@ -213,7 +216,7 @@ def _echoes(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> I
 
 
 def _removed(cut: Redaction) -> Iterator[str]:
-    return (word.strip(" \t\n,;，；") for word in cut.removed if not word.startswith(" ["))
+    return (word.strip(" \t\n,;.，；。") for word in cut.removed if not word.startswith(" ["))
 
 
 def _places(record: Record) -> set[TurnRef]:

@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     sounds_like_a_wish,
     subject_of,
     subjects_of,
+    things_named,
     wish_in,
     without,
     words_at,
@@ -201,12 +202,14 @@ class ForgettingListener:
         about = subject_of(told.whose or told.about)
         ids = meant(everything, subjects)
         meaning = " ".join(filter(None, (about, meaning_of(wish.words))))
-        reached = records.preview_delete(user, ids or near(records, self.owner, meaning, told))
+        unsaid = [thing for thing in things_named(wish.words) if ids and not meant(everything, subjects_of(thing))]
+        also = [id for thing in unsaid for id in near(records, self.owner, thing, told._replace(is_sure=False))]
+        reached = records.preview_delete(user, [*ids, *also] or near(records, self.owner, meaning, told))
         if not reached.ids and not told.is_sure:
             return None
         if not reached.ids:
             return forgetting.nothing_found(about, chinese=chinese)
-        if ids and told.is_sure and is_small(reached.records):
+        if ids and not also and told.is_sure and is_small(reached.records):
             records.delete(user, reached.ids)
             return forgetting.erased(words_gone(reached), chinese=chinese)
         news = _news(message, wish, is_open=True)

@@ -10,11 +10,13 @@ from agentic_memory_bank.engines.extractive.remembering.statements import only_a
 from agentic_memory_bank.engines.extractive.remembering.subjects import (
     Subject,
     have_in_common,
+    in_other_words,
     meaning_of,
     roots_of,
     shared_words,
     subject_of,
     subjects_of,
+    things_named,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, told_to_forget
 from agentic_memory_bank.engines.extractive.remembering.wish_head import sounds_like_a_wish
@@ -34,6 +36,7 @@ __all__ = [
     "Wish",
     "echoes_in",
     "have_in_common",
+    "in_other_words",
     "meaning_of",
     "is_no",
     "is_yes",
@@ -46,6 +49,7 @@ __all__ = [
     "subject_of",
     "subjects_described",
     "subjects_of",
+    "things_named",
     "told_to_forget",
     "wish_in",
     "with_whom",

@@ -9,7 +9,8 @@ from typing import Final
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _TALK: Final = (
-    "write|reply|answer|respond|talk|speak|phrase|word|format|address|explain|explanations?|advice|advise|replies|answers"
+    "write|written|reply|answer(?:ed)?|respond|talk|speak|phrased?|word(?:ed)?|format(?:ted)?|address(?:ed)?"
+    "|explain(?:ed)?|explanations?|described?|summari[sz]ed|advice|advise|replies|answers"
     "|responses|messages|summaries|emails|drafts|texts|wording|tone|style|language"
 )
 _ASKED: Final = lazy_pattern(
@@ -30,6 +31,8 @@ _FORM: Final = (
     r"bullets?|bullet points?|short|brief|briefly|concise|plain|simple|simply|jargon|idioms?|slang|emojis?|exclamation"
     r"|formal|formally|informal|casual|british|american|spelling|metric|headings?|sentences?|paragraphs?|lists?|tables?"
     r"|conclusions?|long|lengthy|step by step|steps|polite|blunt|direct|straight|honest|swear\w*|sugar-?coat"
+    r"|(?:with|in|use|using|by|give me) (?:\w+ ){0,2}?"
+    r"(?:pictures|examples?|analog(?:y|ies)|metaphors?|comparisons?|diagrams?)"
     r"|waffle|fluff|capitals?|first name|latin|acronyms?|abbreviations?|words?|lines?|english"
     r"|french|german|spanish|chinese|answers?|repl(?:y|ies)|tone|call me|address me"
 )

@@ -109,6 +109,22 @@ def of_word(term: str) -> frozenset[int]:
     return of_term(term) if term.isascii() else _table().chinese.get(term, frozenset())
 
 
+def mates(term: str) -> frozenset[str]:
+    """The index terms and Chinese words that share a concept with an index term or a Chinese word; itself aside."""
+    members = _members()
+    return frozenset(word for number in of_word(term) for word in members[number]) - {term}
+
+
+@lru_cache(maxsize=1)
+def _members() -> dict[int, list[str]]:
+    """The words of each concept, phrases aside."""
+    found: dict[int, list[str]] = {}
+    for word, numbers in (*_table().english.items(), *_table().chinese.items()):
+        for number in numbers:
+            found.setdefault(number, []).append(word)
+    return found
+
+
 @lru_cache(maxsize=1)
 def _instances() -> dict[str, frozenset[int]]:
     rows = (row.partition(":") for row in _INSTANCES.split("|"))

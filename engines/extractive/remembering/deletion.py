@@ -28,7 +28,7 @@ _SPLIT: Final = 4
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
 _BREAK: Final = re.compile(
     r"(?:[;，；：]|[,:](?!\d))\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
-    r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))"
+    r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))|(?<=[a-z]{2})[.?]{1,3}\s+(?=[a-z]+ )"
 )
 JOINED: Final = re.compile(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
 _OF_ONESELF: Final = re.compile(r"\W*(?:不过|但是?|所以|而且|然后)?(?:我|咱|你|您|[^她他]{1,4}[说问让叫])")
@@ -51,12 +51,23 @@ _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _NOTE: Final = re.compile(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
 
+_THEY: Final = re.compile(r"\b(?:she|he|her|him|his|hers)\b", re.IGNORECASE)
+_OF_THEM: Final = re.compile(r"[她他](?P<what>[\u3400-\u9fff]{2,12})")
+_NAME_CHINESE: Final = 3
+"""Characters of a Chinese name, at most."""
+_KIN: Final = roots_of(
+    "mum mom mother dad father sister brother son daughter wife husband aunt uncle cousin niece nephew grandma grandpa"
+    " grandmother grandfather boss neighbour neighbor friend girlfriend boyfriend partner landlord colleague"
+)
+
+
 _VERBS: Final = (
     r"is|are|was|were|am|has|have|had|does|did|will|would|can|could|may|might|must|should|isn't|aren't|wasn't|hasn't"
     r"|doesn't|didn't|won't|can't|lives?|lived|works?|worked|likes?|liked|loves?|loved|hates?|hated|goes|went|gets?|got"
     r"|wants?|wanted|needs?|needed|plays?|played|moved|moves|drives?|drove|runs|ran|owns?|takes?|took|makes?|made|says"
     r"|said|comes?|came|keeps?|kept|eats?|ate|drinks?|drank|studies|studied|teaches|taught|visits?|visited|bought|buys?"
-    r"|pays?|paid|gave|gives|uses?|used|prefers?|started|starts|quit|left|met|sold|sells?|called|calls?|named"
+    r"|pays?|paid|gave|gives|uses?|used|prefers?|started|starts|quit|left|met|sold|sells?|called|calls?|named|charges?"
+    r"|charged|costs?|wears?|wore|speaks?|spoke|asks?|asked|knows?|knew|thinks?|thought|sleeps?|slept|sings?|sang"
 )
 VERB_INSIDE: Final = re.compile(
     rf"(?<=\w)(?:(?<=I)'(?:m|ve|d|ll)|(?<=[eyt])'(?:s|re|d|ll|ve)(?=\s(?:not|now|a|an|the|in|at|on|\w+ing)\b)"
@@ -171,6 +182,7 @@ def stretches_meant(
     said = list(text_pieces(text, head, min((note.start() for note in notes), default=len(text))))
     places = {place for subject in subjects for place in _places(said, subject, speaker)}
     places |= {place for place, one in enumerate(said) if _calls_it(one, text, head, subjects, before)}
+    places |= {place for place, one in enumerate(said) if _says_of_them(one, text, head, subjects, before)}
     places |= set(_beside(said, places, subjects))
     places |= set(_gone_on_with(said, places, subjects))
     if len(places) == len(said):
@@ -186,6 +198,31 @@ def _calls_it(one: TextPiece, text: str, head: int, subjects: Sequence[Subject],
     found = antecedent(one.text, said, has_value=False)
     thing = said[found[0]][slice(*found[1])] if found else ""
     return bool(thing) and any(_all_held(subject, roots_of(thing), thing) for subject in subjects)
+
+
+def _says_of_them(one: TextPiece, text: str, head: int, subjects: Sequence[Subject], before: Sequence[str]) -> bool:
+    """Whether a piece says what is meant of "her" or "him", who was named before it."""
+    earlier = "\n".join((*before, text[max(head, one.span[0] - _READ) : one.span[0]]))
+    words = {word for subject in subjects for group in subject.groups if len(subject.groups) == 1 for word in group}
+    for of_them in _OF_THEM.finditer(one.text):
+        tails = (
+            word
+            for word in words
+            if is_cjk(word)
+            for at in range(1, _NAME_CHINESE + 1)
+            if len(word) >= at + _SHORT and of_them["what"].startswith(word[at:]) and word[:at] in earlier
+        )
+        if any(tails):
+            return True
+    if not _THEY.search(one.text):
+        return False
+    names = roots_of(" ".join(names_and_numbers(f"so {earlier}"))) | (roots_of(earlier) & _KIN)
+    return any(
+        _missing(subject, [TextPiece((0, 0), 0, "", frozenset(group & names))], "", one)
+        for subject in subjects
+        for group in subject.groups
+        if group & names
+    )
 
 
 def _beside(said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
@@ -229,7 +266,7 @@ def _is_fragment(text: str) -> bool:
     """Whether a piece is no clause of its own and names nothing: ", nine years old"."""
     if is_cjk(text) or names_and_numbers(text) or len(text.split()) > _FRAGMENT:
         return False
-    return not re.search(rf"\b(?:{_VERBS}|I|we|you|no|not)\b|'", text, re.IGNORECASE)
+    return not re.search(rf"\b(?:{_VERBS}|I|im|ive|we|you|no|not|dont|its|hes|shes)\b|'", text, re.IGNORECASE)
 
 
 def _verb(text: str) -> int:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from agentic_memory_bank.engines.extractive.reading.concepts import mates
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -106,6 +107,22 @@ def subjects_of(description: str) -> tuple[Subject, ...]:
     if told and told.whose:
         found = [_of_whom(told.whose, [group for subject in found for group in subject.groups])]
     return tuple(dict.fromkeys(found))
+
+
+def in_other_words(subjects: Sequence[Subject]) -> list[Subject]:
+    """Each word of some subjects by those that share a concept with it: "attorney" for "lawyer"."""
+    near = {word: mates(word) for subject in subjects for group in subject.groups for word in group}
+    wide = {word: frozenset(_root(mate) if mate.isascii() else mate for mate in near[word]) for word in near}
+    groups = (group for subject in subjects for group in subject.groups)
+    return [Subject((others,)) for group in groups if (others := frozenset[str]().union(*map(wide.__getitem__, group)))]
+
+
+def things_named(wish: str) -> list[str]:
+    """The words of each of several things that a wish names: "my sugar, and the tablets"; none where it names one."""
+    told = told_to_forget(wish)
+    parts = _AND.split(subject_of(told.about)) if told and told.about and not told.whose else []
+    named = [part.strip() for part in parts if any(_groups(part)) and not _THEIRS.match(part)]
+    return named if len(named) > 1 else []
 
 
 def _english(plain: str) -> str:

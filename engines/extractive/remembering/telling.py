@@ -15,7 +15,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ForgetPhrase,
     asked_in_chinese,
 )
-from agentic_memory_bank.engines.extractive.remembering.telling_hints import SPOKE, hinted
+from agentic_memory_bank.engines.extractive.remembering.telling_hints import AND_THE, ONLY_HER, SPOKE, hinted
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -232,12 +232,15 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
         if _ALL.fullmatch(asked.about) or ALL_ZH.fullmatch(asked.about):
             return Telling("all")
         topic = next((one for one in same if _TOPIC.match(one)), "")
-        if _ONLY_HER.match(asked.about):
+        if ONLY_HER.match(asked.about):
             about = _bare(topic) or _named_before(before)
             return Telling("about", about, is_sure=asked.is_sure) if about else None
         whose = _bare(topic) if topic and _HE.match(asked.about) else ""
+        whose = whose or (_named_before(before) if _HERS.match(asked.about) else "")
         bare = _SAID.sub("", asked.about, count=1)
         about = bare if tokenize(bare) else asked.about
+        if found := AND_THE.match(after):
+            about = f"{about} and {found['what']}"
         return Telling("about", about, whose, is_sure=asked.is_sure) if tokenize(about) else None
     if topic := _topic(asked, same, before):
         return Telling("about", topic, is_sure=asked.is_sure)
@@ -249,19 +252,13 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
 _HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
 
 
-_ONLY_HER: Final = re.compile(
-    r"\A(?:(?:any|every|some)?thing|all|notes?|stuff|whatever|what|you|know|have|got|hold|keep|i|i've|told|said|of|on"
-    r"|about|with|to do|regarding|the|every|mention|word|trace|any|\W)*+\b(?:him|her|them)\b"
-    r"(?: (?:in it|in there|in here|please|now|at all|any ?more|for good))*\W*\Z",
-    re.IGNORECASE,
-)
-"""Somebody who is named elsewhere, and nothing else: "anything with her in it"."""
+_HERS: Final = re.compile(r"\A\W*(?:about |that )?(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
 
 def _named_before(before: list[str]) -> str:
     """The one name that the clauses before speak of; empty for none or several."""
     names = {name for one in before for name in names_and_numbers(f"so {one}")}
-    return names.pop() if len(names) == 1 else ""
+    return names.pop().title() if len(names) == 1 else ""
 
 
 def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
@@ -336,7 +333,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         return ForgetPhrase(bare) if bare != rest or _RECORD.match(rest) or _IN_MEMORY.search(rest) else None
     if _WORK.search(bare) and not _is_remembered(rest):
         return None
-    is_meant = is_sure or _is_remembered(rest) or _OURS.match(rest) or _ONLY_HER.match(rest)
+    is_meant = is_sure or _is_remembered(rest) or _OURS.match(rest) or ONLY_HER.match(rest)
     return ForgetPhrase(bare) if is_meant else None
 
 

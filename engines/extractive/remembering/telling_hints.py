@@ -76,6 +76,17 @@ SPOKE: Final = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 """What was spoken of, in a sentence before the wish: "I said something about the bailiff. Please take that out"."""
+AND_THE: Final = re.compile(
+    r"(?:and|or|plus) (?:also )?(?:about )?(?P<what>(?:the|my|our|his|her|their) (?:\w+ ?){1,3})(?=,|\Z)", re.IGNORECASE
+)
+"""A clause behind a wish that only names another thing: "my sugar, and the tablets"."""
+ONLY_HER: Final = re.compile(
+    r"\A(?:(?:any|every|some)?thing|all|notes?|stuff|whatever|what|you|know|have|got|hold|keep|i|i've|told|said|of|on"
+    r"|about|with|to do|regarding|the|every|mention|word|trace|any|\W)*+\b(?:him|her|them)\b"
+    r"(?: (?:in it|in there|in here|please|now|at all|any ?more|for good))*\W*\Z",
+    re.IGNORECASE,
+)
+"""Somebody who is named elsewhere, and nothing else: "anything with her in it"."""
 _RECORD: Final = lazy_pattern(
     rf"\b(?:the|that|this|my|our|whole) (?:[\w'-]+ ){{1,4}}{_KIND}\b(?! (?:of the|in the|on the)\b)"
     rf"|(?<!\ba )\b(?:{_KIND}|what|everything|anything|all(?: that)?|whatever|details?|info|mentions?|news|fact"

@@ -23,6 +23,7 @@ from agentic_memory_bank.tools.memories.validation import (
     user_hash,
 )
 from agentic_memory_bank.tools.pages.stores import delete_expired_pages
+from agentic_memory_bank.tools.text.cleaning import check_asked
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -128,10 +129,11 @@ class Memories(KeptMemories):
 
         Raises:
             NoUserError: No user is named.
-            InputError: The query is empty, or a filter has no meaning.
+            InputError: A filter has no meaning, or the query has more than 50,000 characters.
             EmbeddingError: The query cannot be embedded, or the stored vectors are of another model.
             StorageError: The store failed.
         """
+        check_asked(query, "query")
         if self.mode(user=user) == "off":
             return []
         wanted = self.settings.recall_limit if limit is None else limit

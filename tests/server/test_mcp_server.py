@@ -207,6 +207,13 @@ async def test_a_path_that_is_none_is_refused_with_a_reason(memories: Memories, 
     assert "is no path of a file" in said or "There is no file" in said
 
 
+async def test_a_query_as_long_as_a_document_is_refused_before_anything_is_computed(server: Any) -> None:
+    async with Client(server) as client:
+        said = await refused(client, "recall", query="tea " * 500_000)
+
+    assert "2,000,000 characters, more than 50,000" in said
+
+
 async def test_prompts_say_what_to_do_with_the_tools(server: Any) -> None:
     async with Client(server) as client:
         named = {prompt.name for prompt in (await client.list_prompts()).prompts}

@@ -292,7 +292,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.answering.contents.is_untold": lambda text: contents.is_untold(
         f"What was the mood at {text[:2_000]}?", [text]
     ),
-    "engines.extractive.answering.contents.tells_contents": lambda text: contents.tells_contents(text, "advice"),
+    "engines.extractive.answering.contents.tells_contents": lambda text: contents.tells_contents(text, "advice", text),
     "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
     "engines.extractive.remembering.life.asks_of_other_kin": lambda text: life.asks_of_other_kin(text, [text]),
     "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),

@@ -40,12 +40,21 @@ def checked_text(given: object, name: str) -> str:
         raise InputError(f"The {name} is of type {type(given).__name__}. Hand over a non-empty string as `{name}`.")
     if given is None or not (cleaned := clean(given).strip()):
         raise InputError(f"The {name} is empty. Hand over a non-empty string as `{name}`.")
-    if len(cleaned) > MOST_ASKED:
+    check_asked(cleaned, name)
+    return cleaned
+
+
+def check_asked(given: object, name: str) -> None:
+    """Check that what is asked is no document; what is no text is told of elsewhere.
+
+    Raises:
+        InputTooLarge: It is longer than `MOST_ASKED`.
+    """
+    if isinstance(given, str) and len(given) > MOST_ASKED:
         raise InputTooLarge(
-            f"The {name} has {len(cleaned):,} characters, more than {MOST_ASKED:,}. Hand long material over as "
+            f"The {name} has {len(given):,} characters, more than {MOST_ASKED:,}. Hand long material over as "
             f"documents or texts, and ask in a few sentences."
         )
-    return cleaned
 
 
 def is_cjk(text: str) -> bool:

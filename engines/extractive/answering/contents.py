@@ -1,7 +1,7 @@
 """Tells a question for what an occasion held, such as its agenda, its mood or somebody's advice, and who tells of it.
 
 That there was a workshop is mostly kept, what was taught there is not: all that is known of it is as like the question
-as an answer would be. So where such a thing is asked for, a memory has to name it, or to say it in words as people do.
+as an answer would be. So where such a thing is asked for, a memory has to name it, or to say more than that it was.
 """
 
 import re
@@ -10,15 +10,14 @@ from typing import Final
 
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import tokenize
 
-_SAID: Final = (
+_THINGS: Final = (
     "advice|tips?|recommendations?|suggestions?|guidance|techniques?|methods?|topics?|themes?|contents?|points?"
     "|arguments?|insights?|takeaways?|lessons?|strateg(?:y|ies)|agenda|curriculum"
+    "|atmosphere|ambian?ce|mood|vibe|reactions?|response|reasons?|rationale|motives?|motivation"
+    "|criteri(?:a|on)|qualifications?|credentials?|expertise|format|structure|layout"
 )
-_FELT: Final = "atmosphere|ambian?ce|mood|vibe|reactions?|response"
-_WHY: Final = "reasons?|rationale|motives?|motivation"
-_SHOWN: Final = "criteri(?:a|on)|qualifications?|credentials?|expertise|format|structure|layout"
-_THINGS: Final = f"{_SAID}|{_FELT}|{_WHY}|{_SHOWN}"
 
 _POLITE: Final = lazy_pattern(r"\b(?:can|could|would|will) you\b(?: please)?")
 _WISHED: Final = lazy_pattern(
@@ -38,28 +37,24 @@ _WAS: Final = lazy_pattern(
     rf"|[’']s (?:[\w’'-]+ )?(?:{_THINGS})\b|\b(?:{_THINGS}) (?:or [\w’'-]+ )?(?:of|from|at|during)\b"
 )
 """What shows that it is or was somebody's, or of some occasion."""
-_TELLS: Final = {
-    "said": lazy_pattern(
-        r"\b(?:told|advised|urged|warned|reminded|taught|showed|asked|wants?|wanted) (?:me|us|him|her|them|everyone)\b"
-        r"|\b(?:said|says|suggested|suggests|recommended|recommends|explained|argued|insisted|stressed|emphasi[sz]ed"
-        r"|advised|reckons|swears by|warned|pointed out|focus(?:ed|es) on|covered|covers|taught|talked about"
-        r"|spoke about|discussed|decided|agreed)\b"
-        r"|\byou (?:should|ought to|need to|have to|might like)\b|\byou[’']d (?:love|better)\b"
-        r"|(?:\A|[.!?:,;] )(?:make sure|remember|always|never|don[’']t|try)\b"
-    ),
-    "felt": lazy_pattern(
-        r"\b(?:it|she|he|they|everyone|everybody|nobody|people|the (?:room|crowd|place|night|evening|party|mood))"
-        r"(?: all)? (?:was|were|felt|seemed|got|went|looked|reacted|laughed|cried|cheered|clapped|smiled|sulked|loved"
-        r"|hated)\b"
-        r"|\b(?:happy|glad|thrilled|delighted|relieved|proud|excited|thankful|furious|angry|mad|upset|annoyed|hurt|sad"
-        r"|shocked|surprised|stunned|disappointed|worried|tense|lively|warm|awkward|relaxed|electric|festive|gloomy"
-        r"|packed|noisy|cheerful|hostile|over the moon|in tears)\b"
-    ),
-    "why": lazy_pattern(
-        r"\b(?:because|cause|cuz|since|due to|so that|in order to|too \w+|as (?:it|they|we|i|he|she))\b"
-    ),
-}
-_FAMILY: Final = (("said", _SAID), ("felt", _FELT), ("why", _WHY))
+_HAPPENED: Final = frozenset(
+    tokenize(
+        "go went gone come came take took taken have had attend visit meet met see saw hold held happen join leave"
+        " left quit move give gave given get got be make made do did begin began start end finish last run ran long"
+        " time day week month year hour minute morning afternoon evening night noon midnight today yesterday"
+        " tomorrow tonight early late monday tuesday wednesday thursday friday saturday sunday january february"
+        " march april may june july august september october november december spring summer autumn winter am pm"
+        " o'clock half past next ago name call user"
+    )
+)
+"""What is said of any occasion: that it was, when, how long, and what somebody is called."""
+_PLACED: Final = lazy_pattern(
+    r"\b(?:in|at|on|near|outside) (?:the|an?|my|our|his|her|their) [\w’'-]+"
+    r"|\b(?:with|to|at|in|from) (?:[A-Z][\w’'-]* ?){1,3}"
+)
+"""Where it was, and who came along."""
+_MOMENT: Final = lazy_pattern(r"\b(?:at|from|until|till|to|on|in|for) \d[\d:.]*(?:st|nd|rd|th)?\b")
+"""When it was."""
 
 _CHINESE_THINGS: Final = (
     "建议|意见|技巧|方法|要点|内容|议程|主题|话题|观点|论点|策略|心得|标准|气氛|氛围|反应|感想"
@@ -72,18 +67,26 @@ _CHINESE_ASKED: Final = lazy_pattern(
 )
 _CHINESE_WAS: Final = re.compile(r"[了过]|当时|那[次天场]|上[次周个]|[他她]|的时候")
 _CHINESE_WISHED: Final = re.compile(r"你|应该|[有给]我?推荐|帮我|怎么办|想要|需要")
-_CHINESE_TELLS: Final = lazy_pattern(
-    r"说|告诉|建议|让[我他她]|叫[我他她]|劝|提醒|推荐|教[我了会]|主要讲|讲了|聊了|讨论了|决定|因为|由于|所以|嫌|太|怕|为了|觉得"
-    r"|高兴|开心|生气|热闹|冷清|紧张|尴尬|难过|感动|惊讶|激动|失望|哭|笑"
+_CHINESE_HAPPENED: Final = lazy_pattern(
+    "在[^，。！？]{1,6}|[一二三四五六七八九十两几半\\d]{1,4}[点月日号年周天分个小时]{1,2}|(?:周|星期|礼拜)[一二三四五六日天末]"
+    "|[上下这那][个]?(?:周|月|次|天|场|星期|礼拜)|[今昨明前去]天|[去今明]年|早上|上午|中午|下午|晚上|当时|时候|小时|分钟"
+    "|[我你他她它们的了过是有在去看见到参加开办和跟，。！？：；、]"
 )
+"""The same in Chinese, with characters that say nothing."""
+_LEAST_CHINESE: Final = 2
+"""Chinese characters that are left where more is told."""
 _LONGEST: Final = 1_000
 """Characters that are looked into."""
 
 
 def is_untold(query: str, texts: Iterable[str]) -> bool:
-    """Whether it is asked what an occasion held, and none of some memories tells of it."""
+    """Whether it is asked what an occasion held, and of some memories that speak of it none says more than it was."""
     asked = contents_asked_for(query)
-    return asked is not None and not any(tells_contents(text, asked) for text in texts)
+    if asked is None:
+        return False
+    words = _words(query)
+    about = [text for text in texts if not words.isdisjoint(_words(text))]
+    return bool(about) and not any(tells_contents(text, asked, query) for text in about)
 
 
 def contents_asked_for(query: str) -> str | None:
@@ -99,19 +102,24 @@ def contents_asked_for(query: str) -> str | None:
     return next(word for word in found.groups() if word)
 
 
-def tells_contents(text: str, asked: str) -> bool:
-    """Whether a memory names what was asked for, or says it in words of telling, feeling or giving a reason.
+def tells_contents(text: str, asked: str, query: str) -> bool:
+    """Whether a memory names what was asked for, or says more than the question does but when, where and with whom.
 
     Args:
         text: Its words.
         asked: What `contents_asked_for` has named.
+        query: The question.
     """
-    told = text[:_LONGEST].casefold()
+    told = text[:_LONGEST]
     if is_cjk(asked):
-        return asked in told or _CHINESE_TELLS.search(told) is not None
-    if re.search(rf"\b{re.escape(asked.removesuffix('s'))}", told):
+        left = _words(_CHINESE_HAPPENED.sub("", told)) - _words(query)
+        return asked in told or len(left) >= _LEAST_CHINESE
+    if re.search(rf"\b{re.escape(asked.removesuffix('s'))}", told.casefold()):
         return True
-    if re.fullmatch(_SHOWN, asked):
-        return False
-    family = next((name for name, things in _FAMILY if re.fullmatch(things, asked)), "said")
-    return _TELLS[family].search(told) is not None
+    return not _words(_MOMENT.sub(" ", _PLACED.sub(" ", told))) <= _HAPPENED | _words(query)
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a text that say something; of Chinese the characters."""
+    text = text[:_LONGEST]
+    return frozenset(_CHINESE_HAPPENED.sub("", text) if is_cjk(text) else tokenize(text))

@@ -471,6 +471,32 @@ def test_forgetting_that_was_cut_short_is_done_at_the_next_opening(
     assert list(folder.glob("erasing/*")) == []
 
 
+def test_forgetting_that_was_cut_short_between_collections_is_done_when_it_is_asked_for_again(
+    lite: MilvusRecordStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentic_memory_bank.tools.storage.milvus_lite._MOST", 1)  # each part in one of its own
+    lite.put(("a", "b"), "gone", {"x": "猫" * 30_000 + CANARY})
+    delete, done = milvus_lite.Collection.delete, list[Any]()
+
+    def killed(collection: Any, ids: Any) -> None:
+        if done:
+            raise Killed
+        done.append(ids)
+        delete(collection, ids)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(milvus_lite.Collection, "delete", killed)
+        with pytest.raises(Killed):
+            lite.delete(("a", "b"), "gone")
+    lite.close()
+
+    lite.delete(("a", "b"), "gone")
+
+    assert done
+    assert traces(folder) == []
+    assert list(folder.glob("collections/*")) == []
+
+
 # --- a server ----------------------------------------------------------------------------------------------------
 
 

@@ -109,11 +109,13 @@ class LiteFolder:
             self._insert(db, shelf.name, [{**row, "void": [0.0]} for row in rows])
 
     def drop(self, shelf: Namespace, ids: Sequence[str]) -> None:
-        """Delete rows, and the vectors of the same ids."""
+        """Delete rows, and the vectors of the same ids; first rows last, by which the others are found again."""
         with self._working(writes=True) as db:
             vectors = [kind for kind in self._parts if kind.startswith("v-") and kind.endswith(shelf.owner[:32])]
-            for kind in (shelf.name, *vectors):
-                for name, rows in self._holders(db, kind, ids):
+            later = [id for id in ids if "." in id]
+            first = [id for id in ids if "." not in id]
+            for kind, some in (*((kind, ids) for kind in vectors), (shelf.name, later), (shelf.name, first)):
+                for name, rows in self._holders(db, kind, some):
                     self._mark(name)
                     db.get_collection(name).delete([row["id"] for row in rows])
                     self._sync(db, name)

@@ -104,7 +104,12 @@ class Connection(sqlite3.Connection):
 def watch() -> None:
     """Put moments around what changes files."""
     connect = sqlite3.connect
-    sqlite3.connect = lambda *given, **named: connect(*given, **{"factory": Connection, **named})  # type: ignore[assignment]
+
+    def watched(*given: Any, **named: Any) -> Any:
+        kind = named.pop("factory", sqlite3.Connection)
+        return connect(*given, **named, factory=type("Watched", (Connection, kind), {}))
+
+    sqlite3.connect = watched  # type: ignore[assignment]
     for name in ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync"):
         setattr(os, name, around(getattr(os, name)))
 

@@ -56,6 +56,8 @@ class UserMemories:
         self._is_begun = False
         """Whether the index holds all that was written, and nothing else."""
         self._is_indexing = False
+        self._erasures = 0
+        """How often something was erased: an index that was read from a file before it would hold that."""
         self._pending: dict[str, RecordEvent | None] = {}
         self._created = ""
         """When the last memory was stored, as a stamp."""
@@ -103,6 +105,7 @@ class UserMemories:
             events = self.index.differing(events)
             self._keeper.outdate()
         self._keeper.follow(self.index, events, self.log.seen or {})
+        self._erasures += any(event is None for event in events.values())
         self._is_indexing = True
         try:
             leftovers = self.index.apply(events)
@@ -116,6 +119,7 @@ class UserMemories:
         """Write what the call wants written."""
         pending, at = self._pending, stamp(self.clock())
         is_erasing = any(event is None for event in pending.values())
+        self._erasures += is_erasing
         with self.uses.lock if is_erasing else nullcontext():
             self._keeper.write(pending, lambda: self.log.write(pending, at))
 
@@ -153,6 +157,7 @@ class UserMemories:
         with self.lock:
             if not self.wants_file():
                 return
+            erasures = self._erasures
         model, dimension = model_of(self.encoder), self.encoder.dimension
         kept = self._keeper.renew(self.log.reader(), model, dimension)
         with ExitStack() as held:
@@ -160,7 +165,7 @@ class UserMemories:
                 taken = self._keeper.begin(held, self.index, self.log) if kept is None and self.wants_file() else None
             kept = kept if taken is None else self._keeper.keep(taken, model, dimension)
         with self.lock:
-            if kept is not None and self._is_begun:  # else it is opened anew with the next call
+            if kept is not None and self._is_begun and erasures == self._erasures:  # else it is kept with a later call
                 self.index = kept.found
                 self.log.reset(kept.heads)  # what came meanwhile is read with the next call
                 self._keeper.note_kept()

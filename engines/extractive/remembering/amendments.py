@@ -37,6 +37,7 @@ _TAKES_BACK: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How people take back what they said."""
+_SCRATCHES: Final = lazy_pattern(r"\b(?:scratch|scrap|strike) that\b", re.IGNORECASE)
 _SURELY: Final = lazy_pattern(r"\b(?:that|correction|wrong)\b", re.IGNORECASE)
 """What takes something back even where a question was to be answered."""
 _TURNED: Final = lazy_pattern(
@@ -114,6 +115,11 @@ class Amendment(NamedTuple):
     """What the new value is a value of: the words beside the old one."""
     gone: Span
     """The clause that does not hold any more."""
+
+
+def takes_back(said: str) -> bool:
+    """Whether a sentence says that what was said before it is wrong: "scratch that"."""
+    return _SCRATCHES.search(said[:LONGEST]) is not None
 
 
 def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Amendment | None:

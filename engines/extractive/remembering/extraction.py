@@ -11,7 +11,7 @@ from typing import Final
 from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
-from agentic_memory_bank.engines.extractive.remembering.amendments import amended
+from agentic_memory_bank.engines.extractive.remembering.amendments import amended, takes_back
 from agentic_memory_bank.engines.extractive.remembering.antecedents import (
     LOOKED_BACK,
     antecedent,
@@ -205,7 +205,8 @@ def _amends(
     texts = [*(own_words(one.text) for one in own), own_words(turn.text)[: said.span[0]]]
     is_answer = before is not None and QUESTION_END.search(before.text.strip()) is not None
     found = amended(said.text, texts, is_answer=is_answer)
-    if found is None or (is_statement(said.text) and is_empty(said.text) and antecedent(said.text, texts)):
+    is_told = is_statement(said.text) and is_empty(said.text) and not takes_back(said.text)
+    if found is None or (is_told and antecedent(said.text, texts)):
         return None  # or it is understood by the thing that it calls "it"
     where = [*own, turn][found.place]
     frame, gone = (TurnQuote(where.id, where.text[a:b], (a, b)) for a, b in (found.frame, found.gone))

@@ -374,8 +374,8 @@ def test_no_function_that_reads_a_text_is_left_out() -> None:
 # --- graphs --------------------------------------------------------------------------------------------------------
 
 MOST: float = 4.0
-"""CPU seconds that a graph may take for a message of 64,000 characters, all its work included: what has stopped a server
-took minutes, and a slow machine takes thrice the time of a fast one."""
+"""CPU seconds that a graph may take for a message of 64,000 characters, all its work included. What has stopped a server
+took minutes; a slow machine takes thrice as long as a fast one."""
 
 
 def messages(text: str) -> list[BaseMessage]:

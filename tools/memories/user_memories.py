@@ -56,8 +56,7 @@ class UserMemories:
         self._is_begun = False
         """Whether the index holds all that was written, and nothing else."""
         self._is_indexing = False
-        self._erasures = 0
-        """How often something was erased: an index that was read from a file before it would hold that."""
+        self._erasures = 0  # an index that was read from a file before the last of them holds what is gone
         self._pending: dict[str, RecordEvent | None] = {}
         self._created = ""
         """When the last memory was stored, as a stamp."""
@@ -105,7 +104,7 @@ class UserMemories:
             events = self.index.differing(events)
             self._keeper.outdate()
         self._keeper.follow(self.index, events, self.log.seen or {})
-        self._erasures += any(event is None for event in events.values())
+        self._erasures += None in events.values()
         self._is_indexing = True
         try:
             leftovers = self.index.apply(events)
@@ -118,8 +117,7 @@ class UserMemories:
     def _write(self) -> None:
         """Write what the call wants written."""
         pending, at = self._pending, stamp(self.clock())
-        is_erasing = any(event is None for event in pending.values())
-        self._erasures += is_erasing
+        self._erasures += (is_erasing := None in pending.values())
         with self.uses.lock if is_erasing else nullcontext():
             self._keeper.write(pending, lambda: self.log.write(pending, at))
 
@@ -157,8 +155,7 @@ class UserMemories:
         with self.lock:
             if not self.wants_file():
                 return
-            erasures = self._erasures
-        model, dimension = model_of(self.encoder), self.encoder.dimension
+        model, dimension, erasures = model_of(self.encoder), self.encoder.dimension, self._erasures
         kept = self._keeper.renew(self.log.reader(), model, dimension)
         with ExitStack() as held:
             with self.lock:

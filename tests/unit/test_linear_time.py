@@ -374,7 +374,7 @@ def test_no_function_that_reads_a_text_is_left_out() -> None:
 # --- graphs --------------------------------------------------------------------------------------------------------
 
 MOST: float = 4.0
-"""CPU seconds that a graph may take for a message of 64,000 characters, all its work included. What has stopped a server
+"""CPU seconds that a graph may take for a message of 64,000 characters, all its work included. What has stopped servers
 took minutes; a slow machine takes thrice as long as a fast one."""
 
 

@@ -105,6 +105,13 @@ def near(records: RecordStore, owner: Owner, about: str, wish: Telling) -> list[
     return [_named(record, spans[record["id"]]) for record in everything if record["id"] in spans]
 
 
+def said_with(records: Sequence[Record], ids: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Of some other ids those of what was said in the same turns as what some ids name."""
+    of = {record["id"]: _places(record) for record in records}
+    places = set[TurnRef]().union(*(of[id.partition(":")[0]] for id in ids))
+    return [id for id in others if not places.isdisjoint(of[id.partition(":")[0]])]
+
+
 def _same_matter(
     records: Sequence[Record], about: str, found: Mapping[str, Sequence[Span]]
 ) -> Iterator[tuple[str, list[Span]]]:

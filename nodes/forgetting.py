@@ -30,7 +30,16 @@ from agentic_memory_bank.engines.extractive.forgetting import (
 )
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.nodes.deps import BackgroundQueue, Owner
-from agentic_memory_bank.nodes.forgettable import all_records, is_said_in, is_small, meant, near, parts_said, words_gone
+from agentic_memory_bank.nodes.forgettable import (
+    all_records,
+    is_said_in,
+    is_small,
+    meant,
+    near,
+    parts_said,
+    said_with,
+    words_gone,
+)
 from agentic_memory_bank.nodes.messages import RECALLED, TOLD, text_of, turns_of
 from agentic_memory_bank.nodes.remember.views import retention_days, turn_hash
 from agentic_memory_bank.prompts import forgetting
@@ -204,6 +213,7 @@ class ForgettingListener:
         meaning = " ".join(filter(None, (about, meaning_of(wish.words))))
         unsaid = [thing for thing in things_named(wish.words) if ids and not meant(everything, subjects_of(thing))]
         also = [id for thing in unsaid for id in near(records, self.owner, thing, told._replace(is_sure=False))]
+        also = said_with(everything, ids, also)  # two things that one wish names were told together
         reached = records.preview_delete(user, [*ids, *also] or near(records, self.owner, meaning, told))
         if not reached.ids and not told.is_sure:
             return None

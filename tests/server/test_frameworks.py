@@ -144,7 +144,9 @@ def test_the_answer_comes_with_the_quotes_of_its_sources(ran: Ran) -> None:
 
     assert said == ANSWER
     assert f"night_log: {LOGGED}" in sources
-    assert any(source.startswith("annual_report.md: ") and NIGHT in source for source in sources)
+    assert any(
+        source.startswith("examples/meridian_array/annual_report.md: ") and NIGHT in source for source in sources
+    )
 
 
 def test_nothing_outside_of_this_machine_is_reached_for(ran: Ran) -> None:

@@ -2,6 +2,7 @@
 
     python benchmarks/documents.py --eval DIR [--file sets.dev.jsonl] [--run FILE] [--only ID ...] [--failed]
     python benchmarks/documents.py --eval DIR --plain [--sample N] [--failed]
+    python benchmarks/documents.py --eval DIR --prompts [--file sets.dev.jsonl] [--failed]
 
 DIR is the folder of evaluation data; its own `documents.py` is the judge, and `documents/README.md` says what is tried.
 Each set is a thread: its documents are handed over with the first question, under their names; the others are asked
@@ -13,10 +14,16 @@ contradiction and without questions, of which the false alarms were read and men
 `--plain` counts conflicts reported where nothing is known to contradict: in meetings (qmsum) and papers (longdoc) of
 the folder, each alone; N of each, spread over all of them. An hour of a meeting is taken for 9,000 spoken words, a
 paper for 8,000.
+
+`--prompts` counts what a chat model could find: the labelled contradictions of which both sides stand, word for word,
+in one prompt that asks for conflicts, and the calls of a window. A server on the loopback interface answers as a
+diligent model would, with a topic for each section or each document, which it sums up whole or by its first third,
+and finds nothing itself.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,13 +32,19 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from research_calls import machine  # benchmarks, too
+from langgraph.checkpoint.memory import InMemorySaver
+from model_calls import INGESTION, MOST_WORDS, PARAGRAPH, TOPIC, pointed_at, structured  # benchmarks, too
+from research_calls import machine
 
-from agentic_memory_bank import run
+from agentic_memory_bank import build_memory_bank, run
 from agentic_memory_bank.nodes.executors import Assignment
+from agentic_memory_bank.prompts.fence import unescape
+from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.testing import ModelServer, ScriptedJudge
 
 Row = dict[str, Any]
 
@@ -39,6 +52,7 @@ HOUR_WORDS = 9_000
 """Words that are spoken in an hour of a meeting."""
 PAPER_WORDS = 8_000
 """Words of a paper."""
+_TEXT = re.compile(r"<text[^>]*>(.*?)</text>", re.DOTALL)
 UNASKED = "What is this about?"
 """What is asked of a document of which only the conflicts are counted."""
 
@@ -52,12 +66,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", help="ids of sets (default: all)")
     parser.add_argument("--failed", action="store_true", help="print what failed, too")
     parser.add_argument("--plain", action="store_true", help="count conflicts in meetings and papers instead")
+    parser.add_argument("--prompts", action="store_true", help="count what stands in prompts that ask for conflicts")
     parser.add_argument("--sample", type=int, default=6, help="how many of each (default: %(default)s)")
     arguments = parser.parse_args(argv)
     sys.stdout.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine()}\n\n")
     began = time.perf_counter()
     if arguments.plain:
         _plain(arguments.eval, arguments.sample, failed=arguments.failed)
+    elif arguments.prompts:
+        _prompts(_data(arguments), failed=arguments.failed)
     else:
         _sets(arguments)
     sys.stdout.write(f"{time.perf_counter() - began:.0f} s\n")
@@ -67,11 +84,14 @@ def main(argv: list[str] | None = None) -> int:
 # --- sets ----------------------------------------------------------------------------------------------------------
 
 
-def _sets(arguments: argparse.Namespace) -> None:
+def _data(arguments: argparse.Namespace) -> list[Row]:
     own = Path(arguments.file)
     data = _rows(own if own.is_file() else arguments.eval / "documents" / own)
-    if arguments.only:
-        data = [one for one in data if one["id"] in arguments.only]
+    return [one for one in data if not arguments.only or one["id"] in arguments.only]
+
+
+def _sets(arguments: argparse.Namespace) -> None:
+    data = _data(arguments)
     with tempfile.TemporaryDirectory() as folder:
         read = [_read(one, Path(folder) / "home") for one in data]
         given, path = Path(folder) / "data.jsonl", arguments.run or Path(folder) / "run.jsonl"
@@ -139,6 +159,80 @@ def _prompt(question: str, thread: str, home: Path) -> str:
 
 def _plainly(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if not c.isspace())
+
+
+# --- what a chat model would be shown ------------------------------------------------------------------------------
+
+
+def _by_section(prompt: str) -> Row:
+    """A topic for each section: what stands under one heading."""
+    topics: list[list[tuple[int, str]]] = []
+    for text in _TEXT.findall(prompt):
+        for place, (number, words) in enumerate(PARAGRAPH.findall(text)):
+            said = unescape(words).lstrip()
+            if place == 0 or said.startswith("#"):
+                topics.append([])
+            topics[-1].append((int(number), said))
+    return {
+        "topics": [
+            {"paragraphs": [{"first": of[0][0], "last": of[-1][0]}], "context": of[0][1][:100], "keywords": []}
+            for of in topics
+        ]
+    }
+
+
+def _summarised(prompt: str) -> Row:
+    """Of each topic as many words as are asked for at most."""
+    most = int(MOST_WORDS.findall(prompt)[-1])
+    told = [(int(number), unescape(text).split()) for number, text in TOPIC.findall(prompt)]
+    return {
+        "memories": [
+            {"id": n, "summary": " ".join(words[:most]), "context": " ".join(words[:12]), "keywords": words[:6]}
+            for n, words in told
+        ]
+    }
+
+
+def _prompts(data: Sequence[Row], *, failed: bool) -> None:
+    """Print the share of labelled contradictions that a model is shown whole, and its calls."""
+    labelled = [one for one in data if one.get("contradictions")]
+    topics = {"a topic for each section": {"classify": _by_section}, "a topic for each document": {}}
+    summaries = {"summed up whole": _summarised, "by a third": structured}
+    for (topic, classify), (length, structure) in product(topics.items(), summaries.items()):
+        name, judge = f"{topic}, {length}", ScriptedJudge(structure=structure, **classify)
+        with ModelServer(judge) as server, pointed_at(server.url):
+            seen = [_shown_whole(one, server) for one in labelled]
+        whole = [is_shown for row, _ in seen for is_shown in row.values()]
+        sys.stdout.write(
+            f"{name}: both sides in one prompt {sum(whole) / max(1, len(whole)):.4f} of {len(whole)} (target 0.97), "
+            f"at most {max(calls for _, calls in seen)} calls of ingestion a window (target 4)\n"
+        )
+        for one, (row, _) in zip(labelled, seen, strict=True) if failed else ():
+            sys.stdout.write(
+                "".join(f"not shown | {one['id']} | {about}\n" for about, is_shown in row.items() if not is_shown)
+            )
+
+
+def _shown_whole(one: Row, server: ModelServer) -> tuple[dict[str, bool], int]:
+    """Of each contradiction of a set whether a prompt holds both sides; and the calls before anything is settled.
+
+    The documents of a set fit into one window.
+    """
+    server.reset()
+    bank = build_memory_bank(checkpointer=InMemorySaver())
+    given = {"question": UNASKED, "documents": _documents(one)}
+    bank.invoke(given, {"configurable": {"thread_id": one["id"]}}, context=Settings(model="local:bench"))
+    kinds = [ScriptedJudge.kind_of(request) for request in server.chats]
+    asked = [
+        unescape(r.messages[1]["content"]) for r, k in zip(server.chats, kinds, strict=True) if k == "find_conflicts"
+    ]
+    prompts = [_plainly(prompt) for prompt in asked]
+    found = {
+        f"{number} {one_of['about']}": any(all(_plainly(quote) in p for _, quote in one_of["sides"]) for p in prompts)
+        for number, one_of in enumerate(one["contradictions"])
+    }
+    first = kinds[: kinds.index("integrate")] if "integrate" in kinds else kinds
+    return found, sum(kind in INGESTION for kind in first)
 
 
 # --- text without contradictions -----------------------------------------------------------------------------------

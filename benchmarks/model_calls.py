@@ -74,9 +74,9 @@ CHECKS = (
 )
 """What holds an answer to its texts."""
 
-_PARAGRAPH = re.compile(r'<p id="(\d+)">(.*?)</p>', re.DOTALL)
-_TOPIC = re.compile(r'<topic id="(\d+)">\n(?:about: [^\n]*\n)?(?:keywords: [^\n]*\n)?(.*?)\n</topic>', re.DOTALL)
-_MOST = re.compile(r"^At most (\d+) words each\.$", re.MULTILINE)
+PARAGRAPH = re.compile(r'<p id="(\d+)">(.*?)</p>', re.DOTALL)
+TOPIC = re.compile(r'<topic id="(\d+)">\n(?:about: [^\n]*\n)?(?:keywords: [^\n]*\n)?(.*?)\n</topic>', re.DOTALL)
+MOST_WORDS = re.compile(r"^At most (\d+) words each\.$", re.MULTILINE)
 _PAIRS = re.compile(r"<pairs>\n(.*?)\n</pairs>", re.DOTALL)
 
 
@@ -86,7 +86,7 @@ _PAIRS = re.compile(r"<pairs>\n(.*?)\n</pairs>", re.DOTALL)
 def classified(prompt: str) -> dict[str, Any]:
     """A topic for each first word of a paragraph."""
     found: dict[str, list[int]] = {}
-    for number, text in _PARAGRAPH.findall(prompt):
+    for number, text in PARAGRAPH.findall(prompt):
         found.setdefault(text.split()[0] if text.split() else "", []).append(int(number))
     return {
         "topics": [
@@ -103,8 +103,8 @@ def classified(prompt: str) -> dict[str, Any]:
 def structured(prompt: str) -> dict[str, Any]:
     """The first third of each topic."""
     memories: list[dict[str, Any]] = []
-    most = int(_MOST.findall(prompt)[-1])
-    for number, text in _TOPIC.findall(prompt):
+    most = int(MOST_WORDS.findall(prompt)[-1])
+    for number, text in TOPIC.findall(prompt):
         words = unescape(text).split()
         said = " ".join(words[: min(most, max(1, len(words) // 3))])
         context = f"What is told of {words[0]}, in the order in which it is told, and by whom."

@@ -52,6 +52,7 @@ from agentic_memory_bank.engines.llm.bank_checks import (
     with_all_neighbours,
 )
 from agentic_memory_bank.engines.llm.bank_shown import (
+    RELATED_TOKENS,
     analysed_fields,
     differing_words,
     memory_fields,
@@ -193,7 +194,7 @@ class ChatBankEngine(ChatEngine[Engine]):
             StructuredRequest(
                 "analyze",
                 find_related.INSTRUCTIONS,
-                find_related.render(shown_memories(w, capacity), w.numbered_pairs()),
+                find_related.render(shown_memories(w, capacity, RELATED_TOKENS), w.numbered_pairs()),
                 find_related.RelatedPairs,
             )
             for w in windows

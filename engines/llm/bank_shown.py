@@ -17,8 +17,11 @@ FULL_TEXT_TOKENS = 160
 """A memory whose raw text is not longer is judged by it, a longer one by its summary."""
 SUMMARY_TOKENS = 220
 """What of a summary is shown where memories are compared."""
-PARTS_TOKENS = 160
-"""What of the raw text of a long memory is shown there besides, where there is room."""
+COMPARED_TOKENS = 1_000
+"""What of the raw text of a long memory is shown besides where contradictions are looked for, if there is room: one
+that is not shown is not found."""
+RELATED_TOKENS = 160
+"""The same where relations are."""
 LEAST_PART = 40
 HINT_CHARACTERS = 300
 HINTS = 40
@@ -54,7 +57,7 @@ def analysed_fields(memory: MemoryView, about: Collection[str] = (), spare: int 
     fields = memory_fields(memory)
     if "summary" in fields:
         fields["summary"] = nearest(memory.summary, about, SUMMARY_TOKENS)
-        fields["words"] = nearest(memory.text, about, min(spare, PARTS_TOKENS)) if spare >= LEAST_PART else ""
+        fields["words"] = nearest(memory.text, about, spare) if spare >= LEAST_PART else ""
     return fields
 
 
@@ -94,11 +97,17 @@ def nearest(text: str, about: Collection[str], room: int) -> str:
     return " ... ".join(read.said[place] for place in sorted(chosen))
 
 
-def shown_memories(window: PairWindow, capacity: int) -> dict[int, dict[str, str]]:
-    """Render the memories of a window under their numbers; what is left of its room goes to the words of long ones."""
+def shown_memories(window: PairWindow, capacity: int, most: int = COMPARED_TOKENS) -> dict[int, dict[str, str]]:
+    """Render the memories of a window under their numbers; what is left of its room goes to the words of long ones.
+
+    Args:
+        window: The memories and their pairs.
+        capacity: Tokens that the window has room for.
+        most: How many of them the words of one memory may take.
+    """
     fields = {memory_id: memory_fields(memory) for memory_id, memory in window.memories.items()}
     long = [memory_id for memory_id, told in fields.items() if "summary" in told]
-    spare = max(0, capacity - window.tokens) // max(1, len(long))
+    spare = min(most, max(0, capacity - window.tokens) // max(1, len(long)))
     partners: dict[str, list[str]] = {memory_id: [] for memory_id in long}
     for new, others in window.pairs.items():
         for one, other in ((a, b) for old in others for a, b in ((new, old), (old, new))):

@@ -60,11 +60,21 @@ def test_long_memories_that_rules_see_contradict_are_not_merged(model: Any) -> N
 
 
 def test_a_long_memory_is_compared_by_the_words_of_its_text_that_are_nearest_to_the_other(model: Any) -> None:
-    ask(bank(), *LONG)
+    longer = [f"{FILLER} " * 4 + one for one in LONG]
+    ask(bank(), *longer)
 
     parts = re.findall(r"^words: (.*)$", model.prompts("find_conflicts")[0], re.MULTILINE)
     assert sorted(part.rpartition("The Vega tower is ")[2] for part in parts) == ["324 m tall.", "330 m tall."]
-    assert all(len(part) < len(LONG[0]) / 3 for part in parts), "in parts, not whole"
+    assert all(len(part) < len(longer[0]) / 3 for part in parts), "in parts, not whole"
+
+
+def test_where_there_is_room_a_contradiction_that_no_summary_tells_is_shown(model: Any) -> None:
+    said = [f"{FILLER} {filler} {height} m. {FILLER}" for filler, height in (("It is", 324), ("Its top is at", 330))]
+    ask(bank(), *said)
+
+    (prompt, *_) = model.prompts("find_conflicts")
+    assert "It is 324 m." in prompt
+    assert "Its top is at 330 m." in prompt
 
 
 @pytest.mark.parametrize(("output", "words"), [(4_096, 400), (500, 214), (200, 120)])

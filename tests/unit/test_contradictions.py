@@ -73,9 +73,23 @@ CHINESE = """# 档案馆手册
 """
 
 
+LETTERED = """Rules of the slipway
+
+A. BOATS
+A1  The slipway is closed at 9 pm on every day.
+A2  From each deposit of the slipway we keep 20 euros.
+
+B. WHAT IS NOT ALLOWED
+B1  Boats of more than 6 metres on the slipway.
+"""
+
+
 @pytest.mark.parametrize(
     ("handbook", "notice", "revised"),
     [
+        (LETTERED, 'In A1, "9 pm" is replaced by "10 pm".', "9 pm"),
+        (LETTERED, "A2 is waived.", "20 euros"),
+        (LETTERED, "B1 ceases to apply.", "6 metres"),
         (ENGLISH, "Section 3 is replaced by: the yearly fee of the archive is 50 euros.", "40 euros"),
         (ENGLISH, 'Clause 4 shall read: "Readers of the archive get no key."', "gets a key"),
         (ENGLISH, "The closing hour of the archive on Mondays has been moved to 7 pm.", "until 5 pm"),

@@ -68,6 +68,34 @@ def test_a_contract_has_numbered_clauses_with_their_titles() -> None:
     assert where(text, "It begins on 1 May and runs for a year.").numbers == ("1",)
 
 
+LETTERED = """RULES OF THE SLIPWAY
+
+A. BOATS
+A1  A boat is tied up by its owner. Nobody ties up
+    a second one.
+A2  Oars are hung up.
+
+B. FEES
+1. B2 is waived.
+"""
+
+
+def test_clauses_may_be_lettered_and_their_headings_stand_right_above_them() -> None:
+    place = where(LETTERED, "Oars are hung up.")
+
+    assert (place.headings, place.numbers) == (("A. BOATS",), ("a2",))
+    assert where(LETTERED, "Nobody ties up a second one.").numbers == ("a1",)
+
+
+def test_a_short_sentence_that_says_something_is_no_title_of_its_item() -> None:
+    assert where(LETTERED, "B2 is waived.").kind == "item"
+
+
+@pytest.mark.parametrize("line", ["A4 paper goes into the blue box.", "M3 Motorway", "D. Smith writes:\nAll is well."])
+def test_what_only_looks_lettered_opens_no_clause(line: str) -> None:
+    assert where(f"Hello.\n\n{line}\n", line.split()[1]).numbers == ()
+
+
 def test_chinese_clauses_and_headings_in_brackets_are_read() -> None:
     text = "房屋租赁合同\n\n第三条 租金 每月4500元。\n\n【附则】\n一、本合同一式两份。\n"
 

@@ -66,12 +66,15 @@ MARK: Final = re.compile(
     r"|(?P<number>[0-9]{1,2}(?:\.[0-9]{1,2}){1,3}|[0-9]{1,3}(?=[.)])|§[ \t]?[0-9]{1,3})[.)]?[ \t]+(?=\S)"
     r"|[(（](?P<letter>[0-9]{1,3}|[a-z]{1,3}|[一二三四五六七八九十]{1,3})[)）][ \t]*(?=\S)"
     r"|(?P<roman>[a-z])\)[ \t]+(?=\S)"
+    r"|(?P<label>[A-Z]{1,2}[0-9]{1,2}(?:\.[0-9]{1,2})?)(?:[.):][ \t]{1,8}|[ \t]{2,8}|\t)(?=[\"“(]?[A-Z])"
     r"|(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})、[ \t]*(?=\S)"
     r"|第(?P<clause>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款](?![中内的之第、和与及至所规])[ \t　:：]*(?=\S)"
 )
 NUMBERED: Final = re.compile(
     r"(?i:(?:section|chapter|part|clause|article)[ \t]+)?(?P<number>[0-9]{1,2}(?:\.[0-9]{1,3}){0,3})[.:)]?[ \t]+(?=\S)"
 )
+SHOUTED: Final = re.compile(r"(?:[A-Z]|[0-9]{1,2}|[IVX]{1,4})[.)][ \t]+[^a-z\W\d_]{2,}[^a-z\n]{0,60}$")
+"""A lettered line in capitals, which is a heading also where its text follows at once ("B. ILLNESS AND ACCIDENT")."""
 RUN_IN: Final = re.compile(
     rf"\*{{0,2}}(?P<title>[A-Z][^.:;!?*\n]{{1,40}}|[{_CJK}]{{2,10}}(?=[:： 　]))\*{{0,2}}"
     rf"[.:：]?\*{{0,2}}(?=\s|[{_CJK}]|$)"
@@ -81,7 +84,13 @@ _MOST_HEADING: Final = 70
 _OPENS_TITLE: Final = "\"'“‘«《〈（([【〔*_#§¿¡"
 FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
 BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
+_SAYS: Final = re.compile(r"\b(?:is|are|was|were|has|have|may|must|shall|will|can)\b")
 ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
+
+
+def runs_in(title: str) -> bool:
+    """Whether what opens a list item is a title of it, and says nothing yet ("Rent.", but not "B2 is waived.")."""
+    return len(title.split()) <= 3 and not _SAYS.search(title)
 
 
 def is_title(body: str) -> bool:
@@ -121,13 +130,13 @@ def is_comment(body: str, before: str, after: str) -> bool:
 
 
 def number(mark: re.Match[str]) -> str:
-    """The number that a match of `MARK` or `NUMBERED` holds, Chinese ones in digits; empty for a bullet."""
+    """The number that a match of `MARK` or `NUMBERED` holds, Chinese ones in digits ("b2"); empty for a bullet."""
     found = next((part for name, part in mark.groupdict().items() if part and name != "bullet"), "").lstrip("§ ")
     if found and found[0] in _HAN_DIGITS:
         ten, _, one = found.partition("十")
         several = 10 * int(_HAN_DIGITS.get(ten, "1")) + int(_HAN_DIGITS.get(one, "0"))
         return _HAN_DIGITS[found] if len(found) == 1 else str(several)
-    return found
+    return found.casefold()
 
 
 def cells(text: str, line: Span, pattern: re.Pattern[str]) -> list[Span]:

@@ -180,7 +180,8 @@ class _PlaceReader:
             return True
         if not self._block and self._is_underlined(line):
             return self._opened(line, body, self._level_of_underline())
-        if not self._block and (self._stands_alone() or self._opens_letter(line)) and forms.is_title(body):
+        opens = self._stands_alone() or self._opens_letter(line) or forms.SHOUTED.match(body)
+        if not self._block and opens and forms.is_title(body):
             return self._opened(line, body, 3 if body.isupper() or not self._place.title else 4)
         return False
 
@@ -340,7 +341,7 @@ class _PlaceReader:
         self.flush()
         self._item, self._is_field = forms.number(mark), False
         run_in = forms.RUN_IN.match(body, mark.end())
-        is_title = run_in is not None and len(run_in["title"].split()) <= 3
+        is_title = run_in is not None and forms.runs_in(run_in["title"])
         self._item_title = run_in["title"].strip() if run_in and is_title else ""
         self._item_body = line[0] + (run_in.end("title") if run_in and is_title else 0)
         self._open((line[0] + mark.end(), line[1]), "item")

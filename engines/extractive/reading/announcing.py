@@ -80,8 +80,9 @@ ENDS: Final = re.compile(r"\bno longer\b|\bdo(?:es)? not\b[^.;:]{0,40}\b(?:any ?
 CANCELS: Final = re.compile(
     r"\b(?:not|nobody|no one|never)\b[^.;:]{0,40}\b(?:any ?more|any longer)\b"
     r"|\b(?:is|are|been|(?<!can )(?<!may )(?<!to )be)\s+(?:\w+ )?(?:deleted|struck out|cancell?ed|withdrawn|revoked|"
-    r"abolished|dropped|discontinued|scrapped|void|superseded|called off|out of date|outdated|obsolete|overtaken|"
-    r"invalid)\b|\bclosed for good\b|\bdo(?:es)? not (?:apply|hold)\b",
+    r"abolished|dropped|discontinued|scrapped|waived|lifted|repealed|rescinded|suspended|void|"
+    r"superseded|called off|out of date|outdated|obsolete|overtaken|"
+    r"invalid)\b|\bclosed for good\b|\bdo(?:es)? not (?:apply|hold)\b|\bceases? to (?:apply|be|have)\b|\bfalls? away\b",
     re.IGNORECASE,
 )
 INSTEAD: Final = re.compile(

@@ -26,7 +26,9 @@ _ABOVE: Final = 3
 _HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
 _REFERENCE: Final = re.compile(
-    rf"\b(?:clauses?|sections?|items?|articles?|paragraphs?|points?|chapters?|annex)\s?\(?(?P<number>{_NUMBER})\)?|§\s?(?P<sign>{_NUMBER})"
+    rf"\b(?:clauses?|sections?|items?|articles?|paragraphs?|points?|chapters?|steps?|rules?|conditions?|annex)"
+    rf"\s?\(?(?P<number>{_NUMBER})\)?|§\s?(?P<sign>{_NUMBER})"
+    r"|(?<![\w.-])(?P<label>(?-i:[A-Z]{1,2})[0-9]{1,2}(?:\.[0-9]{1,2})?)(?![\w-])"
     r"|第(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款项点]",
     re.IGNORECASE,
 )

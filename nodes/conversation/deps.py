@@ -117,9 +117,12 @@ class ConversationDeps(EngineDeps[Responder]):
             records = self.stores.of(runtime.store, context)
             return records.conversations.get(owner.user, owner.project, conversation)
 
+        def is_busy() -> bool:
+            return self.stores.of(runtime.store, context).is_busy(owner.user)
+
         seconds = context.recall_timeout
         try:
-            kept = circuit_breaker_of(self.stores).call(read, STATE_SHARE * seconds, seconds)
+            kept = circuit_breaker_of(self.stores).call(read, STATE_SHARE * seconds, seconds, is_busy)
         except CallFailed:
             kept = None
         return snapshot_of(kept, waiting)

@@ -19,7 +19,7 @@ from agentic_memory_bank.nodes.remember.views import expiry_of
 from agentic_memory_bank.prompts import forgetting, four_tiers, recalled
 from agentic_memory_bank.prompts.fence import fence
 from agentic_memory_bank.state.errors import MemoryBankError
-from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed
 from agentic_memory_bank.tools.text.secrets import secrets_in
 
 TRUST = 0.6
@@ -89,7 +89,7 @@ class AgentMemoryTools:
             return found["text"] if found else None
 
         try:
-            return circuit_breaker_of(self._deps.stores).call(read, scope.context.recall_timeout)
+            return self._deps.in_time(scope, read)
         except CallFailed:
             return None
 
@@ -123,7 +123,7 @@ class AgentMemoryTools:
             return is_kept and bool(records.store(user, **draft))
 
         try:
-            is_kept = circuit_breaker_of(self._deps.stores).call(store, scope.context.recall_timeout)
+            is_kept = self._deps.in_time(scope, store)
         except CallFailed:
             return four_tiers.OUT_OF_REACH
         except MemoryBankError as error:

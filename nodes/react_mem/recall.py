@@ -112,17 +112,16 @@ def search_memories(
     Raises:
         CallFailed: The store is down, slow, or cannot embed.
     """
-    guard, limit = circuit_breaker_of(deps.stores), scope.context.recall_timeout
-    until, encoder = time.monotonic() + limit, deps.stores.encoder
+    until, encoder = time.monotonic() + scope.context.recall_timeout, deps.stores.encoder
 
     def call(job: Callable[[], _Result]) -> _Result:
-        return guard.call(job, until - time.monotonic(), limit)
+        return deps.in_time(scope, job, until - time.monotonic())
 
     if not encoder.is_loaded:  # for who has no memories no model is loaded; its time is no fault of the store
         if not call(partial(_has_any, deps, scope)):
             return [], []
         begun = time.monotonic()
-        guard.load_model(encoder.load)
+        circuit_breaker_of(deps.stores).load_model(encoder.load)
         until += time.monotonic() - begun
     of_tasks = scope.context.episode_limit if episodes_ is None else episodes_
     known, done = call(partial(_searched, deps, scope, query, facts, of_tasks))
@@ -133,8 +132,7 @@ def search_memories(
 
 
 def _talked(deps: AgentDeps, scope: Scope) -> AgentHistory:
-    limit = scope.context.recall_timeout
-    return circuit_breaker_of(deps.stores).call(lambda: deps.records(scope).agents.load(*scope.place), limit)
+    return deps.in_time(scope, lambda: deps.records(scope).agents.load(*scope.place))
 
 
 def _has_any(deps: AgentDeps, scope: Scope) -> bool:

@@ -24,7 +24,7 @@ from agentic_memory_bank.nodes.remember.views import expiry_of, retention_days
 from agentic_memory_bank.state.conversations import MemoryContext, RememberOutput
 from agentic_memory_bank.state.react_mem import AgentConversation, Episode, Invocation, KeptStep
 from agentic_memory_bank.state.records import MemorySource, Record
-from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed
 from agentic_memory_bank.tools.memories.agent_conversations import FORM
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import conversation_of, project_of, stamp
@@ -74,11 +74,7 @@ def record_now(deps: AgentDeps, scope: Scope, done: DoneTask) -> bool:
         Whether the conversation had been silent for so long that it had ended before: `record` has to know.
     """
     try:
-        before = circuit_breaker_of(deps.stores).call(
-            lambda: _written(deps, scope, done),
-            scope.context.recall_timeout,
-            is_busy=lambda: deps.records(scope).is_busy(scope.owner.user),
-        )
+        before = deps.in_time(scope, lambda: _written(deps, scope, done))
     except CallFailed:
         return False
     return before is not None and not before["ended"] and before["at"] <= _silent_since(deps, scope)

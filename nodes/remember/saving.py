@@ -83,8 +83,11 @@ def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTu
     def records() -> RecordStore:
         return stores.of(store, handed.context)
 
+    def is_busy() -> bool:
+        return records().is_busy(handed.owner.user)
+
     try:
-        noted = guard.call(lambda: save_state(records(), handed), seconds)
+        noted = guard.call(lambda: save_state(records(), handed), seconds, is_busy=is_busy)
     except CallFailed as failure:
         return failure.kind
     if noted is not None and noted.state["raw"]:
@@ -93,7 +96,7 @@ def save_turns(stores: RecordStores, store: BaseStore | None, handed: IncomingTu
                 lambda: store_verbatim(records(), handed, noted.state),
                 until - time.monotonic(),
                 seconds,
-                lambda: records().is_busy(handed.owner.user),
+                is_busy,
             )
     return ""
 

@@ -30,9 +30,11 @@ from agentic_memory_bank.nodes.messages import RECALLED
 from agentic_memory_bank.nodes.react_mem import episodes
 from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import InputError, NoUserError
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.stores import RecordStores
 from agentic_memory_bank.tools.memories.validation import MemoryQuery
 
@@ -51,6 +53,7 @@ calls = talking.calls
 SYSTEM = "You help in a workshop."
 BY_RULE = ExtractiveConversationEngine()
 ANN = MemoryContext(user="ann")
+ANN_IN_A_HURRY = MemoryContext(user="ann", recall_timeout=0.2)
 
 
 @tool
@@ -730,6 +733,37 @@ def test_a_store_that_fails_or_hangs_changes_no_answer_and_costs_its_time_limit_
     assert not any(m.additional_kwargs.get(RECALLED) for heard in shop.log.heard for m in heard)
 
 
+def test_who_has_many_memories_to_be_read_at_first_does_not_make_the_store_look_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = Workshop()
+    first.records.store("ann", "I live in Lisbon.")
+    reading, read = threading.Event(), threading.Event()
+    everything, get = StoreAdapter.everything, StoreAdapter.get
+
+    def slow(self: StoreAdapter, namespace: tuple[str, ...]) -> Any:
+        if namespace[-1] == "events":
+            reading.set()
+            read.wait(30)
+        return everything(self, namespace)
+
+    def waiting(self: StoreAdapter, *asked: Any) -> Any:
+        """As on a file, which is read by one at a time."""
+        if reading.is_set():
+            read.wait(30)
+        return get(self, *asked)
+
+    monkeypatch.setattr(StoreAdapter, "everything", slow)
+    monkeypatch.setattr(StoreAdapter, "get", waiting)
+    late = Workshop(store=first.stores.of()._adapter.store)  # pyright: ignore[reportPrivateUsage]
+    messages = [HumanMessage("Where do I live?")]
+    for number in range(5):
+        late.graph.invoke({"messages": messages, "conversation_id": f"c{number}"}, context=ANN_IN_A_HURRY)
+    assert reading.is_set()
+    assert not circuit_breaker_of(late.stores).is_open
+    read.set()
+
+
 def test_an_extraction_that_fails_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: Any) -> Any:
         raise RuntimeError("extraction is broken")
@@ -950,6 +984,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.language_models import GenericFakeChatModel
 from agentic_memory_bank.engines.extractive.conversation import ExtractiveConversationEngine
 from agentic_memory_bank.graph.react_mem import build_react_mem
+from agentic_memory_bank.tools.concurrency.circuit_breaker import circuit_breaker_of
 from agentic_memory_bank.tools.concurrency.worker_pool import WorkerPool
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 

@@ -60,8 +60,9 @@ def place(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterato
         elif request.param == "postgres":
             connect = opened.enter_context(request.getfixturevalue("on_postgres")())
             store: Any = connect()
+            other: Any = connect()  # the store's own connection may be in use, as uses are written behind its calls
             named = "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'"
-            yield Place(store, lambda: of_tables(store.conn, named) + of_files(home))
+            yield Place(store, lambda: of_tables(other.conn, named) + of_files(home))
         else:
             folder = tmp_path / "bank" / "milvus"
             connect = opened.enter_context(request.getfixturevalue("on_milvus_lite")(folder))

@@ -9,6 +9,7 @@ layers are part of what is measured. Each size runs in a process of its own.
 import argparse
 import gc
 import json
+import math
 import os
 import random
 import resource
@@ -21,6 +22,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +344,9 @@ def report(rows: list[Row], document: Row) -> bool:
         f"largest over smallest: bytes {spread(rows, 'bytes'):.2f}, ms {spread(rows, 'wall_ms'):.2f},"
         f" processor ms {spread(rows, 'processor_ms'):.2f}"
     )
+    for small, large in pairwise(rows):
+        exponent = math.log(large["processor_ms"] / small["processor_ms"]) / math.log(large["size"] / small["size"])
+        say(f"growth of a step, {small['size']:,} to {large['size']:,} nodes: {exponent:.2f}")
     for target, is_met in targets.items():
         say(f"{'pass' if is_met else 'FAIL'}  {target}")
     return all(targets.values())

@@ -11,9 +11,10 @@ time for recalling, and to take less than its bar of the time that the process c
 prints how filling, the first recall and an export grow with the number of facts. Bytes on the disk are
 those of the index; bytes in memory are those that the process has for itself, mapped files left out.
 
-*In time* are recalls, on the clock, without what they waited for a core that other programs had, in a process that has no index yet and takes seconds to make one, over a store that
-hangs, and over one that fails, whose calls are counted: none is to take more than its bar. *Bounded* is what a process
-has for itself more after it has searched memories of many users, none of whom has a kept index, than before.
+*In time* are recalls in a process that has no index yet and takes seconds to make one, over a store that hangs, and
+over one that fails, whose calls are counted: none is to take more than its bar on the clock, without what it waited for
+a core that other programs had. *Bounded* is what a process has for itself more after it has searched memories of many
+users, none of whom has a kept index, than before.
 """
 
 import argparse

@@ -322,6 +322,7 @@ def are_met(found: dict[str, Any]) -> bool:
         holds("share of reads that have what another process has just written", fresh / max(1, asked), least=1),
         holds("times that a process read all again", found["read whole"], most=0),
         holds("recalls that were answered without memory", found["recalls without memory"], most=0),
+        holds("first recalls of a process that found nothing", found["cold recalls that found nothing"], most=0),
     ]
     return all(met)
 

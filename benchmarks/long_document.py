@@ -24,6 +24,7 @@ from typing import Any
 
 from _bars import holds  # beside this
 
+from agentic_memory_bank.cli.terminal import NOT_FOUND
 from agentic_memory_bank.graph.memorizer import build_memorizer
 from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.prompts.fence import unescape
@@ -236,7 +237,7 @@ def _cpu(command: list[str], **variables: str) -> float:
     """CPU seconds of a process that ends well, or has nothing to say."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env={**os.environ, **variables}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, NOT_FOUND):
         raise SystemExit(done.stderr.decode())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -1,5 +1,6 @@
 """A user's index that is kept in a file says what the events say, or it is not used; and it keeps nothing erased."""
 
+import gc
 import os
 import random
 import shutil
@@ -26,6 +27,7 @@ from agentic_memory_bank.tools.memories.deletion import plan_deletion
 from agentic_memory_bank.tools.memories.event_log import EventLog
 from agentic_memory_bank.tools.memories.index_files import IndexFiles
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import user_hash
 from agentic_memory_bank.tools.search import index_slots
@@ -524,6 +526,37 @@ def test_indexes_are_bounded_by_their_bytes(
     assert held[-1:] == ["cid"]
     assert "ann" not in held
     assert len(memories.list("ann", limit=100).records) == 100
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_no_garbage_is_collected_while_all_is_read_and_then_as_the_program_wants(
+    is_wanted: bool, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(opened(), count=3)
+    collected, everything = list[bool](), StoreAdapter.everything
+
+    def noted(self: StoreAdapter, namespace: tuple[str, ...]) -> Any:
+        collected.append(gc.isenabled())
+        if "events" in namespace and len(collected) < 3:
+            raise StorageError("down")
+        return everything(self, namespace)
+
+    monkeypatch.setattr(index_keeper, "FEWEST", 10**9)
+    monkeypatch.setattr(StoreAdapter, "everything", noted)
+    monkeypatch.setattr(IndexFiles, "open", lambda *_: None)
+    was = gc.isenabled()
+    (gc.enable if is_wanted else gc.disable)()
+    try:
+        memories = opened()
+        with pytest.raises(StorageError):
+            memories.has_any("ann", None, None)
+        after = [gc.isenabled()]
+        assert memories.has_any("ann", None, None)
+        after.append(gc.isenabled())
+    finally:
+        (gc.enable if was else gc.disable)()
+    assert collected == [False] * 4
+    assert after == [is_wanted] * 2
 
 
 def test_an_index_in_a_file_takes_little_memory(opened: Callable[..., RecordStore]) -> None:

@@ -11,6 +11,7 @@ from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, UnknownMemoryError
 from agentic_memory_bank.state.record_events import RecordEvent, event_key
 from agentic_memory_bank.state.records import MemorySource, Record, Replacement, is_expired, record_id
+from agentic_memory_bank.tools.concurrency.garbage import uncollected
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.memories.deletion import Redaction
 from agentic_memory_bank.tools.memories.event_log import EventLog
@@ -53,13 +54,11 @@ class UserMemories:
         self.uses = UseCounts(adapter, owner)
         self.index = RecordIndex(owner, "")
         self._keeper = IndexKeeper(files, owner)
-        self._is_begun = False
-        """Whether the index holds all that was written, and nothing else."""
+        self._is_begun = False  # whether the index holds all that was written, and nothing else
         self._is_indexing = False
         self._erasures = 0  # an index that was read from a file before the last of them holds what is gone
         self._pending: dict[str, RecordEvent | None] = {}
-        self._created = ""
-        """When the last memory was stored, as a stamp."""
+        self._created = ""  # when the last memory was stored, as a stamp
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -71,7 +70,8 @@ class UserMemories:
         with self.lock:
             is_current = False
             try:
-                self._refresh()
+                with nullcontext() if self._is_begun else uncollected():
+                    self._refresh()
                 is_current = True
                 yield
                 if self._pending:

@@ -35,9 +35,9 @@ from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 Numbers = NDArray[np.floating[Any]]
 
-THRESHOLDS: Final[dict[str, float]] = {"en": 1.25, "zh": 0.75}
+THRESHOLDS: Final[dict[str, float]] = {"en": 0.25, "zh": -0.25}
 """Scores from which a wish is heard, chosen by the curves below."""
-CURVE: Final = (-1.0, -0.5, 0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
+CURVE: Final = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
 PENALTY: Final = 0.1
 STEPS: Final = 12
 """Newton steps; the fit stands still after about eight."""

@@ -1,19 +1,23 @@
 """Finds what a request to forget means: memories and parts that hold its words, their echoes, or what comes near."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.conversation import MessageReading
 from agentic_memory_bank.engines.extractive.forgetting import (
+    JUST_BEFORE,
     LOOKED_BACK,
     Subject,
     Telling,
+    antecedent,
     echoes_in,
     have_in_common,
+    held_of,
     in_other_words,
     only_asks,
     parts_meant,
+    people_meant,
     roots_of,
     shared_words,
     subjects_of,
@@ -26,6 +30,7 @@ from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, Tur
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT
 from agentic_memory_bank.tools.text.attribution import attributed, unattributed
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.spans import Span
 
 SMALL: Final = 3
@@ -36,6 +41,8 @@ SHARE: Final = 0.75
 """Share of the likeliest memory's probability from which another one comes near, too."""
 ALIKE: Final = 0.25
 """Cosine, by the default model, of what a wish that is only guessed may mean though the two share no word."""
+BESIDE: Final = 0.2
+"""Cosine, by the default model, from which a turn right beside one that is meant goes on about it."""
 RARE: Final = 6
 """In how many turns a word is said that tells a matter from others."""
 LIKELY: Final = 0.15
@@ -58,28 +65,80 @@ def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
     }
     if all(_only_asks(record) for record in records if record["id"] in found):
         return []
+    found.update(_with_facts(records, _orphans(records, found)))
     for id, spans in _echoes(records, found):
         found[id] = [*found.get(id, ()), *spans]
     return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
 
 
+def meant_of_people(records: Sequence[Record], wish: str) -> list[str]:
+    """The ids of what is told of whom a wish is about, where all of it is meant: by name, by what they are, as "her".
+
+    Args:
+        wish: The words of the wish.
+    """
+    told = [_words(one["text"]) for one in records if not is_of_assistant(one)]
+    people = people_meant(wish, told)
+    return meant(records, people) if people else []
+
+
 def _said_before(records: Sequence[Record]) -> dict[str, list[str]]:
-    """What the user said just before each of their turns, and before what was drawn from it, in one conversation."""
+    """What the user said just before each of their turns, and before what was drawn from it, in one conversation.
+
+    Before what a conversation opens with stands what the one before it ended with, far enough off that only a person
+    is found there: "She went home on Saturday".
+    """
+    earlier, before = list[str](), dict[TurnRef, list[str]]()
+    for turns in _turns_told(records).values():
+        said = [_words(one["text"]) for one in turns]
+        for place, record in enumerate(turns):
+            opening = [*earlier[-LOOKED_BACK:], *_FAR] if place < JUST_BEFORE and earlier else []
+            for one in _places(record):
+                before[one] = [*opening, *said[max(0, place - LOOKED_BACK) : place]]
+        earlier += said
+    return {record["id"]: before[said] for record in records for said in _places(record) if said in before}
+
+
+def _turns_told(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """The user's turns in each conversation, in order."""
     told: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record["created_at"]):
         if is_turn(record) and not is_of_assistant(record):
             for conversation in {source["conversation"] for source in record["sources"]}:
                 told[conversation].append(record)
-    before = {
-        said: [_words(one["text"]) for one in turns[max(0, place - LOOKED_BACK) : place]]
-        for turns in told.values()
-        for place, record in enumerate(turns)
-        for said in _places(record)
-    }
-    return {record["id"]: before[said] for record in records for said in _places(record) if said in before}
+    return told
 
 
-def near(records: RecordStore, owner: Owner, about: str, wish: Telling) -> list[str]:
+_FAR: Final = ("",) * (JUST_BEFORE + 1)
+"""What parts a conversation from the one before it: whatever "it" is stands nearer."""
+
+
+def _orphans(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, list[Span]]]:
+    """The user's turns that speak of "it" or "him" where only what goes says what or who that is."""
+    told = [one for one in records if not is_of_assistant(one)]
+    stays = roots_of("\n".join(_words(Redaction.of(one, found.get(one["id"], ())).remaining) for one in told))
+    for turns in _turns_told(records).values():
+        for place, record in enumerate(turns):
+            before = turns[max(0, place - JUST_BEFORE) : place]
+            if record["id"] in found or found.keys().isdisjoint(one["id"] for one in before):
+                continue
+            said = [_words(one["text"]) for one in before]
+            thing = antecedent(_words(record["text"]), said, has_value=False)
+            named = said[thing[0]][slice(*thing[1])] if thing and before[thing[0]]["id"] in found else ""
+            if named and not roots_of(named) <= stays:
+                yield record["id"], [(0, len(record["text"]))]
+
+
+def _with_facts(records: Sequence[Record], turns: Iterable[tuple[str, list[Span]]]) -> Iterator[tuple[str, list[Span]]]:
+    """Whole turns with what was drawn from them."""
+    ids = dict(turns)
+    places = set[TurnRef]().union(*(_places(one) for one in records if one["id"] in ids and is_turn(one)))
+    drawn = (one for one in records if not is_turn(one) and is_said_in(one, places))
+    yield from ids.items()
+    yield from ((one["id"], [(0, len(one["text"]))]) for one in drawn)
+
+
+def near(records: RecordStore, owner: Owner, about: str, wish: Telling, words: str = "") -> list[str]:
     """The ids of what comes near where no memory holds the words: what `recall` would find likeliest for them.
 
     Of a memory that shares words with what is to be forgotten only the clauses with these are named. Nothing comes near
@@ -88,10 +147,14 @@ def near(records: RecordStore, owner: Owner, about: str, wish: Telling) -> list[
     """
     everything = list(all_records(records, *owner))
     found = records.search(owner.user, about, project=owner.project, limit=CANDIDATES, replaced=True)
-    told = [one for one in found if not (is_of_assistant(one.record) or _only_asks(one.record))][:CANDIDATES]
+    told = [one for one in found if not _is_idle(one.record)][:CANDIDATES]
     facts = {place for one in told if not is_turn(one.record) for place in _places(one.record)}
     told = [one for one in told if not is_turn(one.record) or facts.isdisjoint(_places(one.record))]
-    if wish.is_guessed:
+    if is_cjk(about):  # the default model is blind to Chinese
+        shared = [held_of(about, _words(one.record["text"])) for one in told]
+        most = max(shared, default=0.0)
+        told = [one for one, share in zip(told, shared, strict=True) if share and share == most]
+    elif wish.is_guessed:
         told = [one for one in told if one.cosine >= ALIKE or have_in_common(about, _words(one.record["text"]))]
     chances = MessageReading(about, likenesses(about, told)).chances if told else []
     least = max(SHARE * max(chances, default=0.0), LIKELY if wish.is_sure else SURELY)
@@ -100,9 +163,30 @@ def near(records: RecordStore, owner: Owner, about: str, wish: Telling) -> list[
     spans = {one.record["id"]: _spans_of(one.record, subjects) for chance, one in likely if chance >= least}
     for id, more in _same_matter(everything, about, spans):
         spans[id] = [*spans.get(id, ()), *more]
+    spans.update(
+        _with_facts(everything, [*_alike(records, owner, words, everything, spans), *_orphans(everything, spans)])
+    )
     for id, more in _echoes(everything, spans):
         spans[id] = [*spans.get(id, ()), *more]
     return [_named(record, spans[record["id"]]) for record in everything if record["id"] in spans]
+
+
+def _alike(
+    records: RecordStore, owner: Owner, words: str, everything: Sequence[Record], spans: Mapping[str, Sequence[Span]]
+) -> Iterator[tuple[str, list[Span]]]:
+    """Of the user's turns right before or after one that was found those that are like the words of the wish."""
+    if not (words and spans) or is_cjk(words):
+        return
+    meant_in = set[TurnRef]().union(*(_places(one) for one in everything if one["id"] in spans))
+    beside = set[TurnRef]()
+    for turns in _turns_told(everything).values():
+        for place, record in enumerate(turns):
+            if not meant_in.isdisjoint(_places(record)):
+                beside = beside.union(*map(_places, turns[max(0, place - 1) : place + 2]))
+    for one in records.search(owner.user, words, project=owner.project, limit=CANDIDATES, replaced=True):
+        is_like = one.cosine >= BESIDE and not _is_idle(one.record)
+        if is_like and one.record["id"] not in spans and not beside.isdisjoint(_places(one.record)):
+            yield one.record["id"], [(0, len(one.record["text"]))]
 
 
 def said_with(records: Sequence[Record], ids: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -132,6 +216,11 @@ def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
     alone = [Subject((group,)) for subject in subjects for group in subject.groups]
     spans = parts_meant(record, alone) or parts_meant(record, in_other_words(subjects))
     return with_whom(record["text"], spans) if spans else [(0, len(record["text"]))]
+
+
+def _is_idle(record: Record) -> bool:
+    """Whether a memory tells nothing: what an assistant said, and questions."""
+    return is_of_assistant(record) or _only_asks(record)
 
 
 def _only_asks(record: Record) -> bool:
@@ -181,10 +270,10 @@ def _quotes_any(record: Record, words: Sequence[str]) -> bool:
     return any(word in quote or quote in word for quote in quotes for word in words)
 
 
-def is_said_in(record: Record, places: Sequence[TurnRef]) -> bool:
+def is_said_in(record: Record, places: Collection[TurnRef]) -> bool:
     """Whether a memory was said in some of these turns, and in no others."""
     said_in = _places(record)
-    return bool(said_in) and said_in.issubset(places)
+    return bool(said_in) and said_in <= {*places}
 
 
 def is_turn(record: Record) -> bool:

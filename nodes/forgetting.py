@@ -15,6 +15,7 @@ from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.forgetting import (
     Telling,
     Wish,
+    have_in_common,
     is_no,
     is_yes,
     meaning_of,
@@ -35,6 +36,7 @@ from agentic_memory_bank.nodes.forgettable import (
     is_said_in,
     is_small,
     meant,
+    meant_of_people,
     near,
     parts_said,
     said_with,
@@ -46,7 +48,7 @@ from agentic_memory_bank.prompts import forgetting
 from agentic_memory_bank.state.conversations import MemoryContext, StoredConversation
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
 from agentic_memory_bank.state.react_mem import Invocation
-from agentic_memory_bank.state.records import MemorySource
+from agentic_memory_bank.state.records import MemorySource, Record
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.embeddings.windows import Vectors
@@ -209,12 +211,9 @@ class ForgettingListener:
         records = self.records()
         everything = list(all_records(records, user, project))
         about = subject_of(told.whose or told.about)
-        ids = meant(everything, subjects)
-        meaning = " ".join(filter(None, (about, meaning_of(wish.words))))
-        unsaid = [thing for thing in things_named(wish.words) if ids and not meant(everything, subjects_of(thing))]
-        also = [id for thing in unsaid for id in near(records, self.owner, thing, told._replace(is_sure=False))]
-        also = said_with(everything, ids, also)  # two things that one wish names were told together
-        reached = records.preview_delete(user, [*ids, *also] or near(records, self.owner, meaning, told))
+        ids = [] if told.is_guessed else meant(everything, subjects)
+        also = self._also(everything, wish, text_of(message), ids)
+        reached = records.preview_delete(user, [*ids, *also] or self._near(everything, wish, text_of(message)))
         if not reached.ids and not told.is_sure:
             return None
         if not reached.ids:
@@ -225,7 +224,28 @@ class ForgettingListener:
         news = _news(message, wish, is_open=True)
         turn = turns_of([news])[0].id if news else ""
         self._ask(_Question(reached.ids, turn, places_of(wish.news, subjects)))
-        return forgetting.would_erase(words_gone(reached), chinese=chinese, is_near=not ids)
+        return forgetting.would_erase(words_gone(reached), chinese=chinese, is_near=not (ids or also))
+
+    def _also(self, everything: Sequence[Record], wish: Wish, said: str, ids: Sequence[str]) -> list[str]:
+        """What a wish means besides: another thing that it names, or all that is told of somebody."""
+        named = things_named(wish.words) if ids else []
+        unsaid = [thing for thing in named if not meant(everything, subjects_of(thing))]
+        found = [id for one in unsaid for id in near(self.records(), self.owner, one, Telling("about", is_sure=False))]
+        found = said_with(everything, ids, found)  # two things that one wish names were told together
+        known = {id.partition(":")[0] for id in ids}
+        of_people = meant_of_people(everything, wish.words if wish.news else said)
+        return [*found, *(id for id in of_people if id.partition(":")[0] not in known)]
+
+    def _near(self, everything: Sequence[Record], wish: Wish, said: str) -> list[str]:
+        """What comes near to a wish whose words no memory holds; by the whole message where its subject is nothing."""
+        told, records = wish.telling, self.records()
+        about = wish.words if told.is_guessed else subject_of(told.whose or told.about)
+        meaning = " ".join(filter(None, (about, meaning_of(wish.words))))
+        words = "" if told.is_sure else wish.words
+        found = near(records, self.owner, meaning, told, words)
+        if found and any(have_in_common(meaning, one["text"]) for one in everything):
+            return found
+        return near(records, self.owner, said, told._replace(is_guessed=True, is_sure=False), words) or found
 
     def _confirmed(self, words: str, *, chinese: bool) -> str | None:
         """Erase what waits for a yes; None where nothing does."""

@@ -1,15 +1,16 @@
 """Reads what users want forgotten: the subjects they name, the parts of memories that speak of them, yes and no.
 
-Short: the door to eight modules of `remembering`, for the stages that delete.
+Short: the door to nine modules of `remembering`, for the stages that delete.
 """
 
-from agentic_memory_bank.engines.extractive.remembering.antecedents import LOOKED_BACK
+from agentic_memory_bank.engines.extractive.remembering.antecedents import JUST_BEFORE, LOOKED_BACK, antecedent
 from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant, with_whom
 from agentic_memory_bank.engines.extractive.remembering.replies import is_no, is_yes
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.subjects import (
     Subject,
     have_in_common,
+    held_of,
     in_other_words,
     meaning_of,
     roots_of,
@@ -19,6 +20,7 @@ from agentic_memory_bank.engines.extractive.remembering.subjects import (
     things_named,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, told_to_forget
+from agentic_memory_bank.engines.extractive.remembering.whom import people_meant
 from agentic_memory_bank.engines.extractive.remembering.wish_head import sounds_like_a_wish
 from agentic_memory_bank.engines.extractive.remembering.wishes import (
     Wish,
@@ -30,18 +32,22 @@ from agentic_memory_bank.engines.extractive.remembering.wishes import (
 )
 
 __all__ = [
+    "JUST_BEFORE",
     "LOOKED_BACK",
     "Subject",
     "Telling",
     "Wish",
+    "antecedent",
     "echoes_in",
     "have_in_common",
+    "held_of",
     "in_other_words",
     "meaning_of",
     "is_no",
     "is_yes",
     "only_asks",
     "parts_meant",
+    "people_meant",
     "places_of",
     "roots_of",
     "shared_words",

@@ -764,3 +764,70 @@ def test_another_project_is_neither_shown_nor_touched(opened: Open) -> None:
 
     assert "keep nothing" in say(memories, "Forget what I told you about Eva.")
     assert is_held(memories, "Eva")
+
+
+# --- in anybody's manner of speaking ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "yes", "gone", "kept"),
+    [
+        (
+            ["My aunt Solveig is staying with us.", "The cat is on renal food."],
+            "Drop everything about her. Solveig, I mean. If my husband reads this I am dead.",
+            "",
+            "Solveig",
+            "renal",
+        ),
+        (["seeing this girl yara, shes a nurse", "my van is blue"], "dont keep nothin on yara", "", "yara", "van"),
+        (["老罗想跟我搭伙开店。", "我血压高。"], "那个姓罗的，一笔勾销吧，我不想再看见他", "是的。", "老罗", "血压"),
+        (["合伙人丁国梁占四成。", "我血压高。"], "国梁跟我掰了，他的那些别留", "是的。", "国梁", "血压"),
+        (["上个月开始学潜水。", "我血压高。"], "潜水不学了，耳朵不行，相关的都忘了吧", "是的。", "潜水", "血压"),
+    ],
+)
+def test_a_wish_is_about_whom_and_what_the_clauses_around_it_name(
+    opened: Open, known: list[str], said: str, yes: str, gone: str, kept: str
+) -> None:
+    memories = opened()
+    know(memories, *known)
+
+    answer = say(memories, said)
+    if yes:
+        assert answer.endswith(("?", "？"))
+        say(memories, yes)
+
+    assert not is_held(memories, gone)
+    assert is_held(memories, kept)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Solveig and I are done with the kitchen, I told her everything.",
+        "dont keep nothing in the shed",
+        "国梁跟我掰了，他那四成怎么算",
+    ],
+)
+def test_who_only_speaks_of_somebody_wants_nothing_forgotten(opened: Open, said: str) -> None:
+    memories = opened()
+    know(memories, "My aunt Solveig is staying with us.", "合伙人丁国梁占四成。")
+
+    say(memories, said)
+
+    assert is_held(memories, "Solveig")
+    assert is_held(memories, "国梁")
+
+
+def test_what_was_moved_in_the_same_conversation_goes_with_it(opened: Open) -> None:
+    memories = opened()
+    for words in (
+        "We booked the ferry to Bilbao for 12 June.",
+        "Actually we moved it to 19 June",
+        "My dentist is Ana.",
+    ):
+        say(memories, words)
+
+    say(memories, "Forget what I told you about the ferry")
+
+    assert not is_held(memories, "June")
+    assert is_held(memories, "dentist")

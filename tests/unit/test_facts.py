@@ -353,10 +353,21 @@ def test_orders_to_the_model_are_no_memories(text: str) -> None:
             "Life gets so busy that we often overlook the rest.",
         ),
         *("Thanks for being there for me and my family.", "Wow, that sounds great to me and my whole team."),
+        *(
+            "whats a group of flamingos called",
+            "one fact about penguins please",
+            "gtg theres a fox",
+            "她醒了，我去看看",
+        ),
     ],
 )
 def test_what_holds_of_everybody_or_only_chats_is_no_fact(text: str) -> None:
     assert words(text) == []
+
+
+@pytest.mark.parametrize("text", ["whats more, I moved to Leeds in May", "The story about my gran hangs in my hall"])
+def test_what_only_begins_like_a_question_or_a_wish_is_a_fact(text: str) -> None:
+    assert words(text)
 
 
 def test_what_holds_of_our_own_things_is_a_fact() -> None:

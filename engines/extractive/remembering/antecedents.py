@@ -74,12 +74,13 @@ _OPENS_IT: Final = lazy_pattern(
 _IS_CALLED: Final = lazy_pattern(_LEAD + r"it(?:'s| is|s) (?:called|named|in|at|from) (?=[A-Z])")
 """A name or a place that is given of a thing."""
 _OPENS_HER: Final = lazy_pattern(
-    _LEAD + r"(?:(?P<she>she|shes|her)|(?P<he>he|hes|his|him))\b|\A\W{0,3}(?:而且|不过|但是?)?(?:(?P<ta>她)|他)(?!们)",
+    _LEAD + r"(?:(?P<she>she|shes|her)|(?P<he>he|hes|his|him))\b"
+    r"|\A\W{0,3}(?:而且|不过|但是?)?(?:[\u4e00-\u9fff]{1,3}[，,]?)?(?:(?P<ta>她)|他)(?!们)",
     re.IGNORECASE,
 )
 _ROLE_WORDS: Final = (
-    "mum mom mam mother dad father parent sister brother wife husband partner girlfriend boyfriend fiance fiancee aunt"
-    " auntie uncle gran grandma nan nana grandpa grandad grandmother grandfather son daughter kid baby child niece"
+    "mum mom mam mother dad father parent ex sister brother wife husband partner girlfriend boyfriend fiance fiancee"
+    " aunt auntie uncle gran grandma nan nana grandpa grandad grandmother grandfather son daughter kid baby child niece"
     " nephew cousin mother-in-law father-in-law sister-in-law brother-in-law boss manager colleague coworker friend"
     " mate bestie neighbour neighbor trainer coach teacher tutor professor supervisor doctor gp dentist therapist"
     " physio vet nurse lawyer accountant plumber builder landlord landlady client roommate flatmate housemate"
@@ -88,17 +89,20 @@ _ROLE_WORDS: Final = (
     " 奶奶 爷爷 外婆 外公 姥姥 姥爷 婆婆 公公 岳父 岳母 侄子 侄女 外甥 表姐 表妹 表哥 表弟 堂哥 堂妹 姑姑 叔叔 舅舅"
     " 阿姨 老板 领导 同事 朋友 闺蜜 室友 邻居 房东 老师 教练 医生 导师 客户"
 )
-_ROLES: Final = frozenset(_ROLE_WORDS.split())
+ROLE_NAMES: Final = frozenset(_ROLE_WORDS.split())
 """What somebody is to whoever speaks."""
-_WHO: Final = "|".join(sorted(_ROLES, key=len, reverse=True))
+_WHO: Final = "|".join(sorted(ROLE_NAMES, key=len, reverse=True))
 _PERSON: Final = lazy_pattern(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
     r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to) )"
-    r"(?P<name>(?!(?:He|She|It|That|This|They|There|We|You|What|Who)\b)[A-Z][a-z]{1,20})"
+    r"(?P<name>(?!(?:He|She|It|That|This|They|There|We|You|What|Who|Hiya|Hi|Hello|Hey|Yes|No|Ok|Okay|Right|Well|Oh|Sorry"
+    r"|Thanks|Anyway|Actually|Honestly|Morning|Evening)\b)[A-Z][a-z]{1,20})"
     r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|,|$)",
 )
 _PERSON_CHINESE: Final = lazy_pattern(
-    rf"我们?家?的?(?P<role>{_WHO})(?P<name>[小阿老大](?![板师])[\u4e00-\u9fff]|(?P<twice>[\u4e00-\u9fff])(?P=twice))?"
+    rf"(?:我们?家?的?|(?<![\u4e00-\u9fff]))(?P<role>{_WHO})(?P<name>[小阿老大](?![板师])[\u4e00-\u9fff]|(?P<twice>[\u4e00-\u9fff])(?P=twice))?"
+    r"|(?:\A|[，。,有个叫跟和])"
+    r"(?P<nick>[老小阿](?![伴师板婆公家时孩区学姐哥妹弟爷奶太人外实的是年头])[\u4e00-\u9fff])(?![\u4e00-\u9fff]?(?:家|店|区|路))"
 )
 _FEMALE: Final = lazy_pattern(
     r"\b(?:mum|mom|mother|sister|wife|girlfriend|aunt\w*|gran|grandma|nan|daughter|niece)\b|[妈姐妹女婆姨婶姑娘]"
@@ -220,7 +224,8 @@ def _named_person(sentence: str, other: re.Pattern[str]) -> Span | None:
 def _people(sentence: str) -> Iterator[tuple[Span, str]]:
     """The people that a sentence names, by what they are to its speaker or by name."""
     for found in (_PERSON_CHINESE if is_cjk(sentence) else _PERSON).finditer(sentence):
-        yield found.span("name" if found["name"] else 0), found[0]
+        named = "nick" if found.re.groupindex.get("nick") and found["nick"] else "name" if found["name"] else 0
+        yield found.span(named), found[0]
 
 
 def _is_person(thing: str) -> bool:
@@ -235,4 +240,4 @@ def _is_name_or_verb(word: str) -> bool:
 
 def _is_role(word: str) -> bool:
     bare = word.casefold()
-    return bare in _ROLES or bare.removesuffix("s") in _ROLES
+    return bare in ROLE_NAMES or bare.removesuffix("s") in ROLE_NAMES

@@ -69,7 +69,7 @@ _REACTION: Final = lazy_pattern(
     r"|think(?: straight| of (?:anything|one|any))?))\W*\Z"
     r"|(?:thanks|thank (?:you|u)|cheers|ta|thx|much appreciated|bless you|many thanks|appreciate)\b"
     r"|(?:hang|hold) on|(?:one|just a|a) (?:sec(?:ond)?|moment|minute|min)\b|wait\b|brb\b|back in a (?:sec|bit|minute)"
-    r"|(?:some(?:one|body)'s|the (?:postman|doorbell)) (?:at|is|just)\b|gotta (?:go|run|dash)"
+    r"|(?:some(?:one|body)'s|the (?:postman|doorbell)) (?:at|is|just)\b|g[t2]g\b|gotta (?:go|run|dash)"
     r"|(?:try|do|write|make|go with|use|keep|say|send|give|put|start|cut|shorten|rewrite|carry|go) (?:it|that|this|one"
     r"|another|again|with|over|on|me|from)\b|same (?:again|but|thing)|one more|help me(?: out)?\b|you choose|your call"
     r"|up to you|surprise me)",
@@ -94,6 +94,7 @@ _WANTED: Final = lazy_pattern(
     r"|i (?:just )?(?:want(?:ed)?|would like|'d like|need) to (?:say|ask|know|check|understand|thank)\b"
     r"|i(?:'ve| have)?(?: got)? (?:an?|another|one more|one|a quick) (?:other |last |silly |quick |weird )?question"
     r"|(?:i(?:'m| was| am)? )?(?:just )?(?:wondering|curious|asking)\b|quick one|random question"
+    rf"|(?:an?|one|some|another|two|three)(?: [\w'-]+)? {_MADE} (?:about|for|that rhymes?) \w"
     r"|(?:some|any|no)thing (?:with|like|in|\w+er|short|funny|simple|light|easy|else|silly)\b",
     re.IGNORECASE,
 )
@@ -130,7 +131,7 @@ _CHINESE: Final = lazy_pattern(
     r"\A(?:唉|哎|啊|哦|嗯|那|就|我|还是|有点|好|真的?|太|先|不|也|又|今天|现在|感觉|觉得|好像|这个?|那个?|它|心里|哈|行吧?|反正)*"
     r"(?:[没看听不]{1,2}(?:看|听|太|明)?(?:懂|明白)|再(?:说|讲|来|写|给|换|试)[一几两三个点遍次份首段]?|(?:太|有点|好|够)[长短难简复啰]"
     r"|[短长简快慢正俏轻]\w?一?点|按(?:照)?你|你(?:真|好|说得|讲得|太|觉得|懂)|再?想想|考虑(?:一下|考虑)?|[试用选要](?:试|这个|那个|第[一二三四])"
-    r"|第[一二三四]个|喜欢(?:这|那|第|你)|随便|无所谓|都(?:行|可以)|等(?:一?下|会儿?|等|我)|去(?:拿|忙|吃|洗|睡|开会|接|取)"
+    r"|第[一二三四]个|喜欢(?:这|那|第|你)|随便|无所谓|都(?:行|可以)|等(?:一?下|会儿?|等|我)|去(?:看看|拿|忙|吃|洗|睡|开会|接|取)"
     r"|有(?:个|一个|几个|点)?(?:小|新)?(?:问题|疑问|事)(?:想)?(?:问|请教|咨询)?|想(?:要)?(?:问|知道|了解|请教|咨询|学)|好奇|问(?:一?下|你)"
     r"|心情|难[过受]|开心|烦|累|困|饿|无聊|郁闷|崩溃|头[疼大晕]|委屈|想哭|睡不着|换个(?:说法|方式|角度|风格|思路)|陪我|聊聊|安慰|给我|换一?个|继续|接着说|谢|多谢|感谢|辛苦"
     r"|(?:想)?[要需来](?:要)?(?:一?[个句段首篇条份点些]|[两三四五六七八九十几]个?).{0,10}(?:名字?|标题|句子?|文案|建议|点子|主意|例子|方案|笑话|故事"

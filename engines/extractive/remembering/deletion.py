@@ -36,17 +36,19 @@ _AND_I: Final = re.compile(r"\s*and (?:I|me|my \w+)\b", re.IGNORECASE)
 _NAMED: Final = 40
 """Characters of a piece that may only name one of two: "Sam" in "Sam and I are moving"."""
 GOES_ON: Final = re.compile(
-    r"\W*(?:(?:and|but|so|because|since|also)\b\W*)*(?:she|he|they|her|his|their|who|whose)(?:'s|'d|'ll|'re|'ve)?\b"
+    r"\W*(?:(?:and|but|so|because|since|also)\b\W*)*(?:(?:she|he)s?|they|her|his|their|who|whose)(?:'s|'d|'ll|'re|'ve)?\b"
     r"|\W*(?:而且|但是?|所以|因为|还)?[她他](?!们)",
     re.IGNORECASE,
 )
 """A piece that goes on about whom the one before it names."""
 _GOES_ON_CHINESE: Final = re.compile(
     r"\W*(?:[嫁娶是有要会在得住做当跟被说想没不刚]|打算|准备|已经|正在|一直|听说|今年|明年|现在|目前|一共|总共|每个?[月年天周次]"
-    r"|我[得要会想去来就也还]{0,3}[送陪帮当给替])"
+    r"|我[得要会想去来就也还]{0,3}[送陪帮当给替]|对我|[送帮找带陪]过)"
 )
 """A piece that leaves out its subject, which is that of the piece before; or what the speaker does for them."""
 _MINE: Final = re.compile(r"\A\W*(?:我们?(?:家|的)?|咱们?|那个|这个)?")
+_INTRODUCES: Final = re.compile(r"\A[^，。；]{0,12}有一?[个位]")
+"""How somebody is brought up of whom more is said: "社区舞蹈队有个老吴"."""
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _NOTE: Final = re.compile(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
@@ -259,7 +261,8 @@ def _gone_on_with(said: Sequence[TextPiece], places: set[int], subjects: Sequenc
 def _begins_with(text: str, subjects: Sequence[Subject]) -> bool:
     """Whether a Chinese piece begins with what is meant: then what follows without a subject is said of it."""
     words = (word for subject in subjects for group in subject.groups for word in group if is_cjk(word))
-    return _MINE.sub("", text, count=1).startswith(tuple(word[:2] for word in words))
+    begins = tuple(word[:2] for word in words)
+    return _MINE.sub("", text, count=1).startswith(begins) or _INTRODUCES.sub("", text, count=1).startswith(begins)
 
 
 def _is_fragment(text: str) -> bool:

@@ -199,9 +199,15 @@ _WORLD: Final = lazy_pattern(
 """What everybody may look up."""
 
 
+_UNMARKED: Final = lazy_pattern(
+    r"\A(\W{0,3}(?:what|who|where|how|when|why))(s|re)\b(?! (?:up|more|left)\b)", re.IGNORECASE
+)
+"""How a question begins that is typed without its apostrophe."""
+
+
 def is_asking(sentence: str) -> bool:
     """Whether a sentence asks something, or for something to be done now."""
-    plain = _EXCLAIMS.sub("", sentence.replace("’", "'")).strip()
+    plain = _UNMARKED.sub(r"\1'\2", _EXCLAIMS.sub("", sentence.replace("’", "'")).strip())
     if plain.endswith((":", "：")):
         return False
     if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not _WHENEVER.match(plain)):

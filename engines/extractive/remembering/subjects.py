@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.reading.concepts import mates
+from agentic_memory_bank.engines.extractive.reading.concepts import mates, of_chinese
 from agentic_memory_bank.engines.extractive.remembering.queries import key_terms
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -212,6 +212,32 @@ def have_in_common(about: str, text: str) -> bool:
     if is_cjk(about) and any(len(word) > 1 for run in _common_runs(about, text) for word in _words_of(run)):
         return True
     return not (roots_of(_CHINESE.sub(" ", about)) & roots_of(text)) <= WISHING
+
+
+def held_of(about: str, text: str) -> float:
+    """How much of a Chinese wish a text holds: 1 for a word of it, or another for the same; else the share of a word.
+
+    Of 看房 "看浦东的房子" holds all in pieces; of 耳朵 "耳压" holds the half.
+    """
+    if have_in_common(about, text) or _concepts_named(about) & _concepts_named(text):
+        return 1.0
+    words = [word for found in _CHINESE.finditer(about) for word in _words_of(found[0]) if 1 < len(word) <= _WORD]
+    shares = [sum(one in text and one not in _COMMON for one in word) / len(word) for word in words]
+    return max((share * _IN_PIECES for share in shares if share >= 1 / _LEAST_SHARE), default=0.0)
+
+
+_WORD: Final = 3
+"""Characters of a Chinese word that may stand in pieces."""
+_LEAST_SHARE: Final = 2
+_IN_PIECES: Final = 0.9
+"""What a word counts for that stands in pieces."""
+_COMMON: Final = frozenset(
+    "的了是在不有这那个人大小上下来去中我你他她们说要会能好多一二三四五六七八九十年月日天点时家出过老开发成事子头面前后里外"
+)
+
+
+def _concepts_named(text: str) -> frozenset[int]:
+    return frozenset[int]().union(*(numbers for start, end, numbers in of_chinese(text) if end - start > 1))
 
 
 def shared_words(about: str, texts: Sequence[str]) -> list[str]:

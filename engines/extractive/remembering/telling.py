@@ -15,7 +15,15 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ForgetPhrase,
     asked_in_chinese,
 )
-from agentic_memory_bank.engines.extractive.remembering.telling_hints import AND_THE, ONLY_HER, SPOKE, hinted
+from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
+    AND_THE,
+    OF_RECORD,
+    ONLY_HER,
+    SPOKE,
+    UNMARKED,
+    hinted,
+    is_noun,
+)
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -99,8 +107,8 @@ _THIS: Final = re.compile(
     re.IGNORECASE,
 )
 _SOMETHING: Final = re.compile(
-    r"\A\W*(?:any ?thing|every ?thing|something|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?|details?"
-    r"|things?|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
+    r"\A\W*(?:(?:any|every|some|no) ?thing?|nowt|owt|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?"
+    r"|details?|things?|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
     r"|to do with)\b\s*(?P<about>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -198,7 +206,7 @@ def told_to_forget(text: str) -> Telling | None:
         text: What a user says.
     """
     words = " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())
-    words = _SPACED_ZH.sub("，", words)
+    words = UNMARKED.sub(r"\1n't", _SPACED_ZH.sub("，", words))
     if len(text) > LONGEST or not words or is_order(words):
         return None
     if only_ends(words):
@@ -233,8 +241,8 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
             return Telling("all")
         topic = next((one for one in same if _TOPIC.match(one)), "")
         if ONLY_HER.match(asked.about):
-            about = _bare(topic) or _named_before(before)
-            return Telling("about", about, is_sure=asked.is_sure) if about else None
+            about = _bare(topic) or _named_before(before) or _named_before([after])
+            return Telling("about", about, is_sure=asked.is_sure) if about else _of_her(asked.about, before, after)
         whose = _bare(topic) if topic and _HE.match(asked.about) else ""
         whose = whose or (_named_before(before) if _HERS.match(asked.about) else "")
         bare = _SAID.sub("", asked.about, count=1)
@@ -243,16 +251,20 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
             about = f"{about} and {found['what']}"
         return Telling("about", about, whose, is_sure=asked.is_sure) if tokenize(about) else None
     if topic := _topic(asked, same, before):
-        return Telling("about", topic, is_sure=asked.is_sure)
+        return Telling("about", topic, is_sure=asked.is_sure and not (asked.points_back and topic in before))
     if asked.wants_nothing_kept:
         return Telling("this", rest=", ".join((*before, after)).strip(", "))
     return None
 
 
 _HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
-
-
 _HERS: Final = re.compile(r"\A\W*(?:about |that )?(?:he|she|they|his|her|their)\b", re.IGNORECASE)
+
+
+def _of_her(asked: str, before: list[str], after: str) -> Telling | None:
+    """A wish about "him" or "her", whom the message names in small letters, or does not name."""
+    others = ", ".join((*before, after)).strip(", ")
+    return Telling("about", others, is_sure=False) if OF_RECORD.match(asked) and tokenize(others) else None
 
 
 def _named_before(before: list[str]) -> str:
@@ -269,28 +281,19 @@ def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
         return "" if asked.is_idle else over
     if any(is_cjk(one) for one in before):
         matter = next((found[0] for one in before if (found := MATTER_ZH.match(one)) and not _SAYS_ZH.search(one)), "")
-        return matter or ("" if asked.is_idle or asked.wants_nothing_kept or len(before[0]) > _LONG_ZH else before[0])
+        is_here = asked.is_idle or (asked.wants_nothing_kept and not asked.points_back)
+        return matter or ("" if is_here or len(before[0]) > _LONG_ZH else before[0])
     if found := next((found for one in same if (found := _THING.match(one))), None):
         return found["about"] or found["told"]
-    named = [one for one in same if _TOPIC.match(one) or (not asked.is_idle and _is_noun(one))]
+    named = [one for one in same if _TOPIC.match(one) or (not asked.is_idle and is_noun(one))]
     return " and ".join(bare for one in named if (bare := _bare(one)) and tokenize(bare))
 
 
 _LONG_ZH: Final = 20
 _SAYS_ZH: Final = re.compile(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
 """How a Chinese clause begins that tells something, and does not only name it."""
-_VERBLESS: Final = re.compile(
-    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
-    re.IGNORECASE,
-)
 
 
-def _is_noun(clause: str) -> bool:
-    """Whether a clause only names something: "my voice problem", "the nodules and all that"."""
-    return len(clause.split()) <= _MOST_NOUN and not _VERBLESS.search(clause)
-
-
-_MOST_NOUN: Final = 8
 _OPENING: Final = re.compile(
     r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
     r"|business|matter|part|bit|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
@@ -333,8 +336,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         return ForgetPhrase(bare) if bare != rest or _RECORD.match(rest) or _IN_MEMORY.search(rest) else None
     if _WORK.search(bare) and not _is_remembered(rest):
         return None
-    is_meant = is_sure or _is_remembered(rest) or _OURS.match(rest) or ONLY_HER.match(rest)
-    return ForgetPhrase(bare) if is_meant else None
+    return ForgetPhrase(bare) if is_sure or _is_remembered(rest) or _OURS.match(rest) or ONLY_HER.match(rest) else None
 
 
 def _pretended(undone: str, rest: str) -> ForgetPhrase:

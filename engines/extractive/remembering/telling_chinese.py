@@ -60,8 +60,14 @@ _WORK_ZH: Final = re.compile(
     r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
 )
 _HANDS_ZH: Final = re.compile(
-    r"\A(?:请|麻烦|你|您|帮我|可以|能不能|能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我)*"
+    r"\A(?:请|麻烦|你|您|帮我|可以|能不能|能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我"
+    r"|[你您那这](?:边|头|儿|里))*"
 )
+_POINTS_ZH: Final = re.compile(
+    r"(?:[跟和与有了都全它他她其这那这些边个件条档茬段桩摊一子的儿人事]|有关|相关|关联|所有|一切|全部|内容|东西|事情|信息|名字|记录)++"
+)
+"""What only points to what was named before: 相关的, 那档子事, 他的那些."""
+_POINTS_BACK_ZH: Final = re.compile(r"[他她那]|[有相]关|档|茬|桩|摊")
 _ENDS_ZH: Final = re.compile(
     r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s]){1,6}\Z"
 )
@@ -94,6 +100,8 @@ class ForgetPhrase(NamedTuple):
     wants_nothing_kept: bool = False
     is_sure: bool = True
     """Whether memories are meant, and no thing of the user's that is to be cleared away."""
+    points_back: bool = False
+    """Whether it points to what another clause names, and not to what is said here."""
 
 
 def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
@@ -113,8 +121,8 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
     if found is None or _WORK_ZH.search(found["about"]):
         return None
     about = found["about"]
-    if _THIS_ZH.fullmatch(about):
-        return ForgetPhrase("", wants_nothing_kept=True)
+    if _THIS_ZH.fullmatch(about) or _POINTS_ZH.fullmatch(about):
+        return ForgetPhrase("", wants_nothing_kept=True, points_back=_points_back(about))
     is_sure = found["delete"] in ("忘掉", "删掉", "删除", "删了") or _CUE_ZH.search(about) is not None or is_of_record
     if found["kept"] and "记" not in found["kept"]:  # what is kept may be money, or company
         is_sure = _TOLD_ZH.search(about) is not None
@@ -131,9 +139,14 @@ def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | N
         return None
     if _WORK_ZH.search(about):
         return None
-    if not about or _THIS_ZH.fullmatch(about):
-        return ForgetPhrase("", is_idle="忘" in verb and "掉" not in verb and not about, wants_nothing_kept=is_not_kept)
+    if not about or _THIS_ZH.fullmatch(about) or _POINTS_ZH.fullmatch(about):
+        is_idle, back = "忘" in verb and "掉" not in verb and not about, _points_back(before)
+        return ForgetPhrase("", is_idle and not back, wants_nothing_kept=is_not_kept, points_back=back)
     return ForgetPhrase(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None
+
+
+def _points_back(about: str) -> bool:
+    return _THIS_ZH.fullmatch(about) is None and _POINTS_BACK_ZH.search(about) is not None
 
 
 def _asks_zh(before: str, clause: str, words: str) -> bool:

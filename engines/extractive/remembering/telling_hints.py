@@ -87,6 +87,10 @@ ONLY_HER: Final = re.compile(
     re.IGNORECASE,
 )
 """Somebody who is named elsewhere, and nothing else: "anything with her in it"."""
+OF_RECORD: Final = re.compile(r"\W*(?:\w+ing|all|notes?|stuff|what\w*|the|every|any)\b", re.IGNORECASE)
+"""How what is known of "her" is named, and not she herself."""
+UNMARKED: Final = re.compile(r"\b(do|did|does|is|are|was|were|would|should|could|have|has|need)nt\b", re.IGNORECASE)
+"""What is typed without its apostrophe: "dont"."""
 _RECORD: Final = lazy_pattern(
     rf"\b(?:the|that|this|my|our|whole) (?:[\w'-]+ ){{1,4}}{_KIND}\b(?! (?:of the|in the|on the)\b)"
     rf"|(?<!\ba )\b(?:{_KIND}|what|everything|anything|all(?: that)?|whatever|details?|info|mentions?|news|fact"
@@ -207,6 +211,18 @@ _CORRECTED: Final = lazy_pattern(
 """Something is put in the place of what was told: a correction."""
 _LONGEST: Final = 40
 """Words of a message that is read for a wish as a whole."""
+
+_VERBLESS: Final = re.compile(
+    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
+    re.IGNORECASE,
+)
+_MOST_NOUN: Final = 8
+
+
+def is_noun(clause: str) -> bool:
+    """Whether a clause only names something: "my voice problem", "the nodules and all that"."""
+    return len(clause.split()) <= _MOST_NOUN and not _VERBLESS.search(clause)
+
 
 # --- Chinese ---------------------------------------------------------------------------------------------------------
 

@@ -198,7 +198,11 @@ def test_of_the_news_of_one_day_none_replaces_another(message: str, first: str, 
     ("message", "old", "new"),
     [
         ("Who's my apprentice?", "apprentice is Kobi, good hands", "new apprentice starts tomorrow, Nikita"),
-        ("What is Henrietta going to wear?", "Henrietta wants a trouser suit", "It's not trousers any more, a long dress"),
+        (
+            "What is Henrietta going to wear?",
+            "Henrietta wants a trouser suit",
+            "It's not trousers any more, a long dress",
+        ),
         ("我的方案是什么？", "饮食方案是每四十分钟一次", "新的饮食方案，每三十分钟一次"),
     ],
 )

@@ -147,7 +147,7 @@ def _changed_values(
     asks_when = not _TIMES.isdisjoint(kinds)
     best, linked = max(likely, default=0.0), {(link.later, link.earlier) for link in links}
     silent = _repeats(told)
-    both = [place for place, one in enumerate(told) if shown[place] and place not in silent]
+    both = [place for place, is_shown in enumerate(shown) if is_shown and place not in silent]
     terms = {place: subject_terms(told[place].text) for place in both}
     about = {place: subject_terms(query) & terms[place] for place in both}
 
@@ -175,7 +175,9 @@ def _links(told: Sequence[Told]) -> Iterator[_Link]:
     held = Counter(term for words in terms for term in words)
     anew = {place: terms_named_anew(one.text) for place, one in enumerate(told) if place not in silent}
     later = {
-        place: changing_terms(told[place].text) | new for place, new in anew.items() if new or announces_change(told[place].text)
+        place: changing_terms(told[place].text) | new
+        for place, new in anew.items()
+        if new or announces_change(told[place].text)
     }
     for b, a in permutations(range(len(told)), 2):
         shared = terms[a] & later.get(b, frozenset())
@@ -187,7 +189,7 @@ def _links(told: Sequence[Told]) -> Iterator[_Link]:
 
 
 def _repeats(told: Sequence[Told]) -> frozenset[int]:
-    """The places of turns that only repeat what was drawn from them; one of which nothing was drawn speaks for itself."""
+    """The places of turns that only repeat what was drawn from them; where nothing was, a turn speaks for itself."""
     drawn = frozenset[str]().union(*(one.turns for one in told if not one.is_turn))
     return frozenset(place for place, one in enumerate(told) if one.is_turn and not drawn.isdisjoint(one.turns))
 

@@ -38,7 +38,8 @@ WHOLE: Final = 200
 """Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""
 
 _ASKS: Final = re.compile(
-    rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|哪|是否"
+    rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|(?:礼拜|星期|周)几(?!都)|哪|是否"
+    r"|(?<![这那好过前后没十])几[次回口片粒趟](?:人|药)?\W*+$|(?<!没)啥(?![都也])"
     rf"|^\W*(?:please |and |so )?(?:(?:{phrases.QUESTION_WORDS})(?:['’]?s|['’]?re)?\b"
     r"|(?:do|does|did|is|are|was|were|am|can|could|will|would|should|have|has|had)"
     r" (?:i|you|we|they|he|she|it|there|this|that|any\w*|(?<!had )(?<!did )(?:the|my|our|your|his|her|their))\b)"

@@ -11,6 +11,8 @@ from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_
 from agentic_memory_bank.engines.extractive.remembering.deletion import parts_meant
 from agentic_memory_bank.engines.extractive.remembering.extraction import select
 from agentic_memory_bank.engines.extractive.remembering.subjects import subjects_of
+from agentic_memory_bank.engines.extractive.responder import ExtractiveResponder
+from agentic_memory_bank.engines.responder import ResponderInput
 
 TODAY = date(2025, 12, 14)
 
@@ -116,6 +118,29 @@ def test_a_question_about_the_past_names_its_day(asked: str, day: date | None) -
 def test_a_day_is_asked_for_and_no_place() -> None:
     assert "place" not in asked_for("书法课在哪天？")
     assert "place" in asked_for("书法课在哪里？")
+
+
+def test_an_evening_is_a_day() -> None:
+    assert asked_for("Which night do I play cards?") == ("weekday", "date")
+    assert asked_for("Was it a good night?") != ("weekday", "date")
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("现在礼拜几上课", True),
+        ("琴课一周几次", True),
+        ("我开的啥车", True),
+        ("这几天我很忙", False),
+        ("我去过好几次", False),
+        ("没啥事了", False),
+        ("周几都行", False),
+    ],
+)
+def test_a_chinese_question_is_one_without_its_mark(said: str, asks: bool) -> None:
+    answer = ExtractiveResponder().respond(ResponderInput([], said)).text
+
+    assert ("不知道" in answer) is asks
 
 
 def test_who_talks_leaves_the_unit_out() -> None:

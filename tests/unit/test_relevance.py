@@ -177,6 +177,58 @@ def test_a_change_of_something_else_replaces_no_time() -> None:
     assert kept("What time do I start in the mornings?", old, new) == [old, new]
 
 
+@pytest.mark.parametrize(
+    ("message", "first", "then"),
+    [
+        ("What time do I clock on?", "days on the new run, start at five o'clock", "tablets went up, twice a day now"),
+        ("When does the show run?", "the show moved to 6 September", "Ines sold the bakery, she starts in October"),
+        ("我现在几点上班？", "我改跑夜里了，晚上六点上线", "房子也换了，跟阿峰合租，一个月九百"),
+    ],
+)
+def test_of_the_news_of_one_day_none_replaces_another(message: str, first: str, then: str) -> None:
+    told = [
+        Told(text, "user", ("2025-04-20", str(n)), frozenset((str(n),)), is_turn=False)
+        for n, text in enumerate((first, then))
+    ]
+
+    assert succeeded(message, told, (0.7, 0.7), 0.35)[1] == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("message", "old", "new"),
+    [
+        ("Who's my apprentice?", "apprentice is Kobi, good hands", "new apprentice starts tomorrow, Nikita"),
+        (
+            "What is Henrietta going to wear?",
+            "Henrietta wants a trouser suit",
+            "It's not trousers any more, a long dress",
+        ),
+        ("我的方案是什么？", "饮食方案是每四十分钟一次", "新的饮食方案，每三十分钟一次"),
+    ],
+)
+def test_what_is_called_new_or_is_over_is_left_out(message: str, old: str, new: str) -> None:
+    assert kept(message, old, new) == [new]
+
+
+@pytest.mark.parametrize(
+    ("message", "old", "other"),
+    [
+        ("Who's my apprentice?", "my apprentice is Kobi", "we got new carpets, Nikita chose them"),
+        ("What is on the phone?", "the phone has a blue case", "Ruth got the same phone"),
+        ("方案是什么？", "饮食方案是每四十分钟一次", "新来的同事姓万"),
+    ],
+)
+def test_what_is_called_new_and_is_something_else_replaces_nothing(message: str, old: str, other: str) -> None:
+    assert old in kept(message, old, other)
+
+
+def test_a_turn_of_which_nothing_was_drawn_replaces_what_it_changes() -> None:
+    old = Told("春赛4月12号在徐州放", "user", ("2025-03-08",), frozenset("1"), is_turn=False)
+    new = Told("春赛改期了，挪到4月26号", "user", ("2025-04-20",), frozenset("2"), is_turn=True)
+
+    assert succeeded("春赛是哪天？", [old, new], (0.8, 0.7), 0.35)[1] == frozenset((0,))
+
+
 @pytest.mark.parametrize("message", ["What was I paid before?", "以前的房租是多少？"])
 def test_a_question_for_the_past_keeps_what_was(message: str) -> None:
     assert len(kept(message, "the rent is 900, 房租900", "the rent is 950 now, 房租涨到950了")) == 2

@@ -139,6 +139,10 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         _pattern(r"\b(?:which|what) (?:week)?days? of the week\b|\b(?:which|what) weekdays?\b|(?:星期|周|礼拜)几"),
     ),
     (
+        ("weekday", "date"),
+        _pattern(r"\b(?:which|what) (?:evening|night|morning|afternoon)s?\b"),
+    ),
+    (
         ("clock", "date"),
         _pattern(
             r"\b(?:what|which) time\b|\b(?:until|till|from|by) when\b|\bwhat hour\b|几点|什么钟点|\bhow (?:late|"

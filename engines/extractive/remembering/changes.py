@@ -57,6 +57,9 @@ _END: Final = re.compile(
     re.IGNORECASE,
 )
 """How they announce that something is over, or another thing in its place."""
+_ANEW: Final = re.compile(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
+_ANEW_CHINESE: Final = re.compile(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
+"""What somebody calls new: there was another one before, if the same word was said of it."""
 _AGENT: Final = re.compile(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
 _NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
@@ -231,6 +234,18 @@ def _denied(clause: str, old: str) -> Iterator[str]:
 def changing_terms(text: str) -> frozenset[str]:
     """The words that may tell what a text says has changed."""
     return frozenset[str]().union(*(subject_terms(clause) for clause in changed_clauses(text)))
+
+
+def ended_terms(text: str) -> frozenset[str]:
+    """Those of them that stand where something is over, or another thing is in its place."""
+    return _announced(text).ended
+
+
+@lru_cache(maxsize=_HELD)
+def terms_named_anew(text: str) -> frozenset[str]:
+    """The words of what a text calls new, or another one: "a new feed plan", 新方案."""
+    pattern = _ANEW_CHINESE if is_cjk(text) else _ANEW
+    return frozenset[str]().union(*(subject_terms(found["thing"]) for found in pattern.finditer(text)))
 
 
 def changed_clauses(text: str) -> Iterator[str]:

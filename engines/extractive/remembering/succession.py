@@ -13,7 +13,13 @@ from itertools import permutations
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds, may_hold
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, changing_terms, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.changes import (
+    announces_change,
+    changing_terms,
+    ended_terms,
+    subject_terms,
+    terms_named_anew,
+)
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -76,6 +82,8 @@ class _Link(NamedTuple):
     strength: float
     is_only: bool
     """Whether they share a word that no third memory has."""
+    ends: bool
+    """Whether the later one says that what they share is over, or that there is a new one."""
 
 
 def succeeded(
@@ -111,48 +119,79 @@ def succeeded(
             link.strength >= REPLACES_ALL
             or (bool(kinds) and fits[link.earlier] and link.is_only)
             or (has_value and fits[link.earlier] and link.strength >= REPLACES)
+            or (link.is_only and link.ends and not kinds)
         )
     }
-    asks_of_now, asks_when = _NOW.search(query) is not None, not _TIMES.isdisjoint(kinds)
-    if has_value or asks_of_now:
-        both = [place for place, one in enumerate(told) if fits[place] and shown[place] and not one.is_turn]
-        changes = [p for p in both if likely[p] >= AS_LIKELY * best and announces_change(told[p].text)]
-        linked = {(link.later, link.earlier) for link in links}
-        terms = [subject_terms(one.text) for one in told]
-        wanted = [subject_terms(query) & own for own in terms]
-        gone |= {
-            a
-            for b in changes
-            for a in both
-            if _is_before(told[a], told[b])
-            and (
-                (b, a) in linked
-                or (has_value and (asks_of_now or wanted[a] <= wanted[b]))
-                or (asks_when and likely[b] >= RIVAL * best and any(holds(kind, told[b].text) for kind in kinds))
-                or (likely[b] >= RIVAL * likely[a] and not terms[a].isdisjoint(terms[b]))
-            )
-        }
+    if has_value or _NOW.search(query) is not None:
+        gone |= _changed_values(query, kinds, told, likely, links, [f and s for f, s in zip(fits, shown, strict=True)])
     lost = {turn for place in gone for turn in told[place].turns}
     repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}
     return likely, frozenset(gone | repeated)
 
 
+def _changed_values(
+    query: str,
+    kinds: Sequence[Kind],
+    told: Sequence[Told],
+    likely: Sequence[float],
+    links: Sequence[_Link],
+    shown: Sequence[bool],
+) -> set[int]:
+    """The places of the values that a later memory changes, where a value, or what holds now, is asked for.
+
+    A change has to speak of all of what is asked for that the earlier one speaks of, or to name nothing at all ("it's
+    the 27th now"). Of two things that were told on one day, where no word is shared, neither changes the other: whoever
+    tells their news tells one thing after another.
+    """
+    asks_of_now, has_value = _NOW.search(query) is not None, not _VALUES.isdisjoint(kinds)
+    asks_when = not _TIMES.isdisjoint(kinds)
+    best, linked = max(likely, default=0.0), {(link.later, link.earlier) for link in links}
+    silent = _repeats(told)
+    both = [place for place, is_shown in enumerate(shown) if is_shown and place not in silent]
+    terms = {place: subject_terms(told[place].text) for place in both}
+    about = {place: subject_terms(query) & terms[place] for place in both}
+
+    def changes(b: int, a: int) -> bool:
+        if (b, a) in linked:
+            return True
+        is_bare = not any(map(str.isalpha, terms[b]))
+        if told[a].said[0] == told[b].said[0]:
+            return False
+        return (
+            (has_value and (asks_of_now or is_bare or about[a] <= about[b]))
+            or (asks_when and likely[b] >= RIVAL * best and any(holds(k, told[b].text) for k in kinds))
+            or (likely[b] >= RIVAL * likely[a] and not terms[a].isdisjoint(terms[b]))
+        )
+
+    later = [p for p in both if likely[p] >= AS_LIKELY * best and announces_change(told[p].text)]
+    return {a for b in later for a in both if _is_before(told[a], told[b]) and changes(b, a)}
+
+
 def _links(told: Sequence[Told]) -> Iterator[_Link]:
     """The memories that announce a change, each with the earlier ones that it shares words with."""
-    terms = [frozenset[str]() if one.is_turn else subject_terms(one.text) for one in told]
-    names = [frozenset[str]() if one.is_turn else _names(one.text) for one in told]
+    silent = _repeats(told)
+    terms = [frozenset[str]() if p in silent else subject_terms(one.text) for p, one in enumerate(told)]
+    names = [frozenset[str]() if p in silent else _names(one.text) for p, one in enumerate(told)]
     held = Counter(term for words in terms for term in words)
+    anew = {place: terms_named_anew(one.text) for place, one in enumerate(told) if place not in silent}
     later = {
-        place: changing_terms(one.text)
-        for place, one in enumerate(told)
-        if not one.is_turn and announces_change(one.text)
+        place: changing_terms(told[place].text) | new
+        for place, new in anew.items()
+        if new or announces_change(told[place].text)
     }
     for b, a in permutations(range(len(told)), 2):
         shared = terms[a] & later.get(b, frozenset())
         if shared and _is_before(told[a], told[b]):
             named = names[a] & names[b]
             strength = sum((1.0 if t in named else _SHARED) / max(1, held[t] - 1) for t in sorted(shared))
-            yield _Link(b, a, min(1.0, strength), any(held[term] == LINKED for term in shared))
+            ends = not shared.isdisjoint(ended_terms(told[b].text) | anew[b])
+            yield _Link(b, a, min(1.0, strength), any(held[term] == LINKED for term in shared), ends)
+
+
+def _repeats(told: Sequence[Told]) -> frozenset[int]:
+    """The places of turns that only repeat what was drawn from them; where nothing was, a turn speaks for itself."""
+    drawn = frozenset[str]().union(*(one.turns for one in told if not one.is_turn))
+    return frozenset(place for place, one in enumerate(told) if one.is_turn and not drawn.isdisjoint(one.turns))
 
 
 def _names(text: str) -> frozenset[str]:

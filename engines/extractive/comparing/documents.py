@@ -25,15 +25,17 @@ from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.comparing.meant import labelled_apart, meant_apart
+from agentic_memory_bank.engines.extractive.comparing.noticed import noticed
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
 from agentic_memory_bank.engines.extractive.comparing.periods import other_period
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
+from agentic_memory_bank.engines.extractive.comparing.turned import turned
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
-from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to
+from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to, is_notice
 from agentic_memory_bank.engines.extractive.reading.statements import (
     Document,
     Statement,
@@ -84,6 +86,10 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     apart = twins or about_one is False
     found = [*announced(left, right, weights, about_one, twins)]
     found += [one.mirrored() for one in announced(right, left, weights, about_one, twins)]
+    if not apart and (notices := (is_notice(left), is_notice(right))) != (True, True):
+        for by in (noticed, turned):
+            found += by(left, right, weights) if notices[0] else ()
+            found += [one.mirrored() for one in by(right, left, weights)] if notices[1] else ()
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
         if about_one:

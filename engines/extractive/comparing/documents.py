@@ -31,6 +31,7 @@ from agentic_memory_bank.engines.extractive.comparing.periods import other_perio
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
+from agentic_memory_bank.engines.extractive.comparing.successors import successors
 from agentic_memory_bank.engines.extractive.comparing.turned import turned
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
@@ -86,8 +87,9 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     apart = twins or about_one is False
     found = [*announced(left, right, weights, about_one, twins)]
     found += [one.mirrored() for one in announced(right, left, weights, about_one, twins)]
-    if not apart and (notices := (is_notice(left), is_notice(right))) != (True, True):
-        for by in (noticed, turned):
+    notices = is_notice(left), is_notice(right)
+    if not apart and not all(notices):
+        for by in (noticed, turned, successors):
             found += by(left, right, weights) if notices[0] else ()
             found += [one.mirrored() for one in by(right, left, weights)] if notices[1] else ()
     if copies or not apart and not _are_alike(left, right):
@@ -102,6 +104,8 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
         prevails = precedence(left, right) if any(one.holds is None for one in found) else None
+        if prevails is None and notices[0] != notices[1]:
+            prevails = 0 if notices[0] else 1
         found = [one if one.holds is not None else replace(one, holds=prevails) for one in found]
     unique = {(one.first.number, one.second.number): one for one in reversed(found) if not _changes_to_the_same(one)}
     return tuple(reversed(unique.values()))

@@ -62,13 +62,11 @@ _BEGINS: Final = re.compile(r"\b(?:open|begin|start|leave|set off|sets off|depar
 _QUOTES: Final = re.compile(
     r"[\"“”「」]|\b(?:thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|觉得|认为|听说|说[他她]", re.I
 )
-_FIELD: Final = re.compile(rf"{OF_THE_DOCUMENT.pattern}|[#\s]*[\w.-]{{2,40}} {{0,12}}= ", re.I)
-"""A line that each document fills in for itself, or a setting of a file."""
 _PAGE: Final = re.compile(r"第\s?$|\b(?:page|p\.|item|point|clause|section|no\.|paragraph) ?$", re.I)
 _HAN_NUMBER: Final = re.compile(r"[0-9一二两三四五六七八九十百]{1,6}(?P<of>[项条场次把套份张个件台辆位棵根支间幅座处盏株头]|成)")
 
 
-_OVER: Final = re.compile(r"\b(?:was|were|had|did|gave|took place|last (?:week|month|year|[A-Z]\w+day))\b|了[，。]")
+_OVER: Final = re.compile(r"\b(?:was|were|had|did|gave|took place|last (?:week|month|year|[A-Z]\w+day))\b|[了完][，。]")
 """What says that something is over: a date of that is none that changes."""
 _NUMBERED: Final = re.compile(
     r"\b(?P<kind>room|hall|gate|line|unit|plot|table|ward|block|route|class|grade|floor|bay|lot|stage|team|group) "
@@ -290,7 +288,7 @@ def _is_side(statement: Statement, changes: bool) -> bool:
     kind, figures = statement.place.kind, statement.figures
     if not 0 < len(figures) <= _MOST_FIGURES or len(statement.text) > _MOST_TEXT:
         return False
-    if kind in ("header", "code", "heading") or statement.place.speaker or _FIELD.match(statement.text):
+    if kind in ("header", "code", "heading") or statement.place.speaker or OF_THE_DOCUMENT.match(statement.text):
         return False
     if statement.mode == "quoted":  # whoever writes a mail says "I"
         return changes and not _QUOTES.search(statement.text)

@@ -322,7 +322,6 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     after = _AFTER.match(text, end)
     if after:
         word = after.group("unit").lower().replace(" ", "")
-        word = "sec" if word == "s" and text[end] == " " else word  # "the 90s" are no seconds
         if word in UNITS:
             return *UNITS[word], after.end(), True
     counted = _COUNTED.match(text, end)

@@ -100,7 +100,9 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
                 *opposed(left, right, weights),
                 *dated_apart(left, right),
             )
-            clashes += [*_not_told_apart(left, right, others), *other_holders(left, right)]
+            clashes += _not_told_apart(left, right, others)
+        if about_one or notices[0] != notices[1]:
+            clashes += other_holders(left, right)
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
         prevails = precedence(left, right) if any(one.holds is None for one in found) else None

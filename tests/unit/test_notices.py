@@ -1,4 +1,4 @@
-"""What a notice of changes states counts against the document it changes, in whatever words: its values, names and denials."""
+"""What a notice of changes states counts against what it changes, in whatever words: values, names and denials."""
 
 import pytest
 
@@ -73,7 +73,9 @@ def test_what_is_as_before_or_of_something_else_counts_for_nothing(text: str, no
 
 
 def test_a_text_that_is_no_notice_needs_more() -> None:
-    assert found(SWIM, "# Diary\n\nA lane was ours for 45 minutes. Ball games can be seen on the lawn.", "diary.md") == []
+    assert (
+        found(SWIM, "# Diary\n\nA lane was ours for 45 minutes. Ball games can be seen on the lawn.", "diary.md") == []
+    )
 
 
 @pytest.mark.parametrize("setting", ["interval = 300  # what the harbour wants", "interval = 60"])

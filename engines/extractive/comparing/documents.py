@@ -109,6 +109,7 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
         if prevails is None and notices[0] != notices[1]:
             prevails = 0 if notices[0] else 1
         found = [one if one.holds is not None else replace(one, holds=prevails) for one in found]
+    found.sort(key=lambda one: one.kind in ("negation", "class"))  # of two of one pair, values say more
     unique = {(one.first.number, one.second.number): one for one in reversed(found) if not _changes_to_the_same(one)}
     return tuple(reversed(unique.values()))
 

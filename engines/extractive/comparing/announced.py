@@ -61,6 +61,8 @@ _HEAD: Final = 4
 """Statements of a document among which its letterhead stands."""
 _BY: Final = re.compile(r"\bby $|(?:推迟|延后|顺延|推后|提早)$")
 """What makes a number the difference of two values ("postponed by an hour")."""
+_EFFECTIVE: Final = re.compile(r" ?起(?:正式)?(?:执行|施行|生效|实施)")
+"""What makes a date the one from which on an announcement holds."""
 _CLAUSE: Final = re.compile(r"[^,;，。；;]+")
 _FOLLOWING: Final = re.compile(r"\b(?:following|below|these changes)\b|如下|下列|以下", re.IGNORECASE)
 _NEEDS: Final = re.compile(r"\b(?:need\w*|requir\w+|must|ha(?:ve|s) to|necessary)\b|必须|需要|须", re.IGNORECASE)
@@ -274,7 +276,8 @@ class _Revised:
     def _replaced(self) -> Pair | None:
         """A new value of the kind of which the target has another."""
         written, owned = self._revision.new, self._owned()
-        new = [figure for figure in figures_of(written) if not _BY.search(written[: figure.start])]
+        given = (figure for figure in figures_of(written) if not _BY.search(written[: figure.start]))
+        new = [figure for figure in given if not _EFFECTIVE.match(written, figure.end)]
         in_cell = self._is_cell and self._column() is not None
         for figure in new:
             rivals = [

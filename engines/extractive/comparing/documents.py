@@ -25,15 +25,18 @@ from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.comparing.meant import labelled_apart, meant_apart
+from agentic_memory_bank.engines.extractive.comparing.noticed import noticed
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
 from agentic_memory_bank.engines.extractive.comparing.periods import other_period
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
+from agentic_memory_bank.engines.extractive.comparing.successors import successors
+from agentic_memory_bank.engines.extractive.comparing.turned import turned
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
-from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to
+from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to, is_notice
 from agentic_memory_bank.engines.extractive.reading.statements import (
     Document,
     Statement,
@@ -84,6 +87,11 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     apart = twins or about_one is False
     found = [*announced(left, right, weights, about_one, twins)]
     found += [one.mirrored() for one in announced(right, left, weights, about_one, twins)]
+    notices = is_notice(left), is_notice(right)
+    if not apart and not all(notices):
+        for by in (noticed, turned, successors):
+            found += by(left, right, weights) if notices[0] else ()
+            found += [one.mirrored() for one in by(right, left, weights)] if notices[1] else ()
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
         if about_one:
@@ -92,11 +100,16 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
                 *opposed(left, right, weights),
                 *dated_apart(left, right),
             )
-            clashes += [*_not_told_apart(left, right, others), *other_holders(left, right)]
+            clashes += _not_told_apart(left, right, others)
+        if about_one or notices[0] != notices[1]:
+            clashes += other_holders(left, right)
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
         prevails = precedence(left, right) if any(one.holds is None for one in found) else None
+        if prevails is None and notices[0] != notices[1]:
+            prevails = 0 if notices[0] else 1
         found = [one if one.holds is not None else replace(one, holds=prevails) for one in found]
+    found.sort(key=lambda one: one.kind in ("negation", "class"))  # of two of one pair, values say more
     unique = {(one.first.number, one.second.number): one for one in reversed(found) if not _changes_to_the_same(one)}
     return tuple(reversed(unique.values()))
 

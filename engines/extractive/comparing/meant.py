@@ -27,6 +27,8 @@ _RESULT: Final = re.compile(
     r"|完赛|到货|到场|验收|实际|实到|出席|参加了|花了|完成",
     re.IGNORECASE,
 )
+_DEFAULT: Final = re.compile(r"(?:\b|_)default|\bfactory\b|默认|缺省|出厂", re.IGNORECASE)
+_SETTING: Final = re.compile(r"[#\s]*[\w.-]{2,40} {0,12}= ?\S")
 
 _LABEL: Final = re.compile(r"(?<![\w])(?P<label>[A-Za-z][A-Za-z ]{1,24}|[\u4e00-\u9fff]{2,8}) ?[:：] ?(?=\S)")
 _LEAST_LABELS: Final = 2
@@ -39,13 +41,23 @@ def meant_apart(first: Statement, second: Statement) -> bool:
     one whose filling took longer.
     """
     sides = _words(first), _words(second)
+    if _is_set(first, second) or _is_set(second, first):
+        return True
     return any(_is_ahead(*some) or _is_limit(*some) for some in (sides, sides[::-1]))
 
 
 def limited_apart(first: Statement, second: Statement) -> bool:
-    """Whether one statement gives the latest or the most that may be, and the other one what came of it."""
+    """Whether one statement gives the latest or the most that may be, or a default, and the other what came of it."""
     sides = _words(first), _words(second)
-    return _is_limit(*sides) or _is_limit(*sides[::-1])
+    if _is_limit(*sides) or _is_limit(*sides[::-1]):
+        return True
+    return _is_set(first, second) or _is_set(second, first)
+
+
+def _is_set(first: Statement, second: Statement) -> bool:
+    """Whether one statement gives a default, and the other is the line of a file that sets what somebody wants."""
+    is_default = _DEFAULT.search(first.text) and not _DEFAULT.search(f"{second.place.name} {second.text}")
+    return bool(is_default and _SETTING.match(second.text))
 
 
 def _is_ahead(ours: str, theirs: str) -> bool:

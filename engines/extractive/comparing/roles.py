@@ -57,7 +57,12 @@ _HAN_PATTERNS: Final = (
     re.compile(
         rf"(?P<kind>)(?P<role>[\u4e00-\u9fff]{{2,6}}?)由{_HAN_NAME}(?:{_HAN_ROLES})?(?:负责|主持|授课|主讲|带队|主刀)"
     ),
-    re.compile(rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?由{_HAN_NAME}(?:接任|接替|出任|担任)"),
+    re.compile(
+        rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?[改将]?由(?:{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?{_HAN_NAME}(?:老师|同志)?(?:接任|接替|出任|担任)"
+    ),
+    re.compile(
+        rf"新任?(?P<kind>)(?P<role>{_HAN_ROLES}){_HAN_NAME}(?:[0-9一二三四五六七八九十]{{1,2}}月|[已将到自从于])"
+    ),
     re.compile(rf"由{_HAN_NAME}(?:接任|接替|出任|担任|任)(?P<kind>)(?P<role>{_HAN_ROLES})"),
 )
 _OTHER: Final = re.compile(

@@ -18,7 +18,7 @@ _SHORT: Final = 3
 _MODAL: Final = re.compile(r"\b(?:[Cc]ould|[Mm]ight|may)\b")  # "May" is a month
 _CLOCK: Final = re.compile(
     r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
-    r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?![\d.:])|\s?[点时](?P<half>半)?)?"
+    r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?!\.?\d|:)|\s?[点时](?:(?P<half>半)|(?P<past>[0-5]?\d)分)?)?"
     r"\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
     re.IGNORECASE,
 )
@@ -183,11 +183,11 @@ def _clauses(text: str) -> list[tuple[int, frozenset[str]]]:
 
 def _clock(match: re.Match[str]) -> int | None:
     half_day = (match["half_day"] or "").lower().replace(".", "")
-    if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半"):
+    if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半分"):
         return None
     if match["mark"] == "." and not half_day and not _is_dotted(match):
         return None
-    hour, minute = int(match["hour"]), int(match["minute"] or (30 if match["half"] else 0))
+    hour, minute = int(match["hour"]), int(match["minute"] or match["past"] or (30 if match["half"] else 0))
     late = half_day == "pm" or match["part"] in ("下午", "晚上", "傍晚") or (match["part"] == "中午" and hour < 10)
     hour += 12 * (late and hour < 12)
     return 60 * hour + minute if hour <= 24 else None

@@ -41,7 +41,8 @@ COUNTED: Final = re.compile(
 )
 """What stands beside a number."""
 OF_THE_DOCUMENT: Final = re.compile(
-    r"[\W_]*(?:date(?:d)?|signed|issued|printed|version|ref(?:erence)?|(?:签订|签署|签发|发布|打印|编制|填表|落款)?日期|编号|文号|版本)"
+    r"[\W_]*(?:date(?:d)?|signed|issued|printed|posted|circulated|edited|updated|last (?:changed|updated|edited)|"
+    r"version|ref(?:erence)?|(?:签订|签署|签发|发布|打印|编制|填表|落款)?日期|编号|文号|版本)"
     r"(?:[ \t*_]{0,8}[:：]|[ \t]{2,40}|\b(?: on| at)?(?= \d))",
     re.IGNORECASE,
 )

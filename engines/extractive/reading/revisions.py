@@ -98,6 +98,27 @@ def is_revising(document: Document) -> bool:
     return any(announcing.OPENS.search(statement.text) for statement in document.statements[:_OPENING])
 
 
+_TELLS: Final = re.compile(
+    r"\bchanges\b|\balterations\b|\bthings? (?:(?:has|have|is|are) )?(?:changed|shifted|different)\b|\bdifferent from\b"
+    r"|\brelease[ _-]?notes?\b|\breleases\b|\bchangelog\b|\bwhat.?s new\b|\b(?:latest|last) news\b"
+    r"|\breplaces\b|补充(?:通知|协议|公告|规定|说明)|变更|变动|调整",
+    re.IGNORECASE,
+)
+"""What says of a document, in its title or at its head, that it tells of changes."""
+_LEAST_REVISIONS: Final = 2
+
+
+def is_notice(document: Document) -> bool:
+    """Whether a document is there to say what is otherwise than another one says."""
+    titled = f"{document.name.replace('_', ' ')} {document.title}"
+    opening = [one.text for one in document.statements[:_OPENING] if not one.cells or one.number < _HEAD]
+    if is_revising(document) or any(_TELLS.search(one) for one in (titled, *opening)):
+        return True
+    is_letter = any(one.place.kind == "header" for one in document.statements[:_HEAD])
+    least = 1 if _NEWS.search(" ".join((titled, *opening[:_HEAD]))) else _LEAST_REVISIONS if is_letter else 0
+    return 0 < least <= len({one.statement.number for one in revisions_of(document) if one.sure})
+
+
 def revisions_of(document: Document) -> list[AnnouncedRevision]:
     """The changes that a document announces, in order."""
     found: list[AnnouncedRevision] = []

@@ -94,7 +94,7 @@ class Statement:
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
         """The numbers, dates and times, with offsets in `text`; those of a row in the units of its labels."""
-        found = figures_of(self.text)
+        found = _unwrapped(self.text) if "  " in self.text and not self.cells else figures_of(self.text)
         return tuple(with_unit(figure, self._labels_of(figure)) for figure in found) if self.cells else found
 
     def _labels_of(self, figure: Figure) -> tuple[str, ...]:
@@ -245,6 +245,13 @@ def _is_quoted(words: str) -> bool:
     """Whether most of a sentence stands in quotation marks, or is what one of its speakers says."""
     quoted = sum(len(match.group()) for match in _QUOTE.finditer(words))
     return quoted * 2 > len(words)
+
+
+def _unwrapped(text: str) -> tuple[Figure, ...]:
+    """The figures of a sentence that was wrapped and indented: what is counted may stand in the next line."""
+    kept = [n for n, char in enumerate(text) if char != " " or text[n - 1 : n] != " "]
+    found = figures_of("".join(text[n] for n in kept))
+    return tuple(replace(figure, start=kept[figure.start], end=kept[figure.end - 1] + 1) for figure in found)
 
 
 def is_chinese(statement: Statement) -> bool:

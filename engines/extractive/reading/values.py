@@ -277,6 +277,8 @@ def _number(
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
+    if text.startswith("日", end) and text.endswith("提前", 0, start):
+        unit, factor, unit_end, measured = "time", 86400.0, end + 1, True
     step = _step(text[start:end]) * factor
     return Value(
         "number",
@@ -315,7 +317,7 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
     rest = text[end : end + 8].lstrip()
     gap = len(text[end : end + 8]) - len(rest)
     for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
-        if rest.startswith(name):
+        if rest.startswith(name) and not rest.startswith("年级"):
             return *UNITS[name], end + gap + len(name), True
     after = _AFTER.match(text, end)
     if after:

@@ -183,7 +183,8 @@ def _like(first: Side, second: Side, weights: Weights, is_only: bool) -> tuple[f
         enough = is_beside or is_told or _is_label(first, back) or _is_label(second, shared)
     is_named = bool(same - OF_EVERYTHING) or _is_label(first, back) or _is_label(second, shared)
     is_named = is_named or is_chinese(first.statement) != is_chinese(second.statement)
-    is_alone = (is_only and is_named or covers[0] >= _CONCEPT) and not _lead_apart(first, second)
+    is_measured = first.figure.value is not None and first.figure.value.measured
+    is_alone = is_measured and (is_only and is_named or covers[0] >= _CONCEPT) and not _lead_apart(first, second)
     is_alone = is_alone and bool(shared - OF_EVERYTHING) and bool(back - OF_EVERYTHING)
     return weight * covers[1], weight >= _LEAST_ALONE if is_alone else enough and weight >= _LEAST_WEIGHT
 

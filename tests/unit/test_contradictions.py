@@ -404,3 +404,53 @@ def test_the_guide_of_two_documents_is_one_person() -> None:
     (one,) = between(("a", head.format("The guide of the weir is Ida Holm.")), ("b", head.format("Guide: Per Lund")))
 
     assert (one.kind, one.values, one.holds) == ("name", ("Ida Holm", "Per Lund"), None)
+
+
+ARDEN = "# The Arden weir\n\nThe Arden weir lies above Tolm since 1902.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("- The gate opens at 7.15 am.", "- The gate opens at half past seven in the morning."),
+        ("Weight of the gate ........... 41 kg\n", "- The gate weighs 46 kilograms."),
+        ("- The gate room has 12 m².", "- The gate room has 15 square metres."),
+        ("- The open day takes place on Saturday, 9 July.", "- Our open day is on Sunday, 10 July."),
+        ("- The weir has 64 pitches for boats.", "- We counted the pitches for boats: there are fifty-eight."),
+        ("- Nobody was hurt.", "- Two visitors were injured by the gate."),
+        ("- Filters can be washed.", "- The filters must not be washed."),
+        ("- 水坝重1.4吨。\n- 水坝保修两年。", "- 水坝的质保期是一年。"),
+    ],
+)
+def test_what_two_documents_say_of_one_thing_in_other_forms_contradicts(a: str, b: str) -> None:
+    assert len(between(("a", ARDEN + a), ("b", ARDEN + b))) == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("- The gate opens at 7.30.", "- The gate opens at half past seven in the evening."),
+        ("- The vote on the gate was ten to three.", "- The gate opens at ten to four."),
+        ("Weight of the gate ........... 100 kg\n", "- The gate weighs 220 lb."),
+        ("- The gate is 40 m long.", "- The gate is 130 ft long."),
+        ("- Our open day in summer is on 9 July.", "- Our open day in winter is on 10 January."),
+        ("- Bay 11 belongs to the weir.", "- There are fourteen bays at the weir."),
+        ("- The clerk works 30 hours a week.", "- The cook works 35 hours a week."),
+        ("- Filters can be washed.", "- The filters must not be painted."),
+        ("- She never married in Tolm.", "- It married two styles."),
+        ("- 大坝宽四米半。", "- 大坝宽4.5米。"),
+        ("- 有三点建议。", "- 下午四点开门。"),
+    ],
+)
+def test_what_only_looks_like_it_does_not(a: str, b: str) -> None:
+    assert [sides(one) for one in between(("a", ARDEN + a), ("b", ARDEN + b))] == []
+
+
+def test_of_a_table_the_column_counts_that_is_labelled_with_what_the_other_document_is_about() -> None:
+    table = "# Norrbo pumps\n\n| Norrbo | HX-3 | HX-5 |\n|---|---|---|\n| Weight | 41 kg | 55 kg |\n"
+    said = "Fitting the Norrbo HX-3\n\nPut the Norrbo pump on a shelf.\n\nIt weighs {}.\n"
+
+    (one,) = between(("table", table), ("guide", said.format("46 kilograms")))
+
+    assert set(one.values) == {"41 kg", "46 kilograms"}
+    assert between(("table", table), ("guide", said.format("41 kilograms"))) == []

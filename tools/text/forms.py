@@ -44,6 +44,8 @@ SENDER: Final = frozenset(("from", "发件人"))
 REPLIES: Final = re.compile(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
 ADDRESS: Final = re.compile(r"<[^<>]*>|\"")
 CELL: Final = re.compile(r"[^\s|]+(?: {1,2}[^\s|]+)*")
+_LEADER: Final = re.compile(r"(?:[^\s.…][ \t]*|\.[ \t]+)(?P<dots>\.{4,}+|…{2,}+)(?=[ \t]*[^\s.…])")
+"""The dots that lead from a label to its value."""
 PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
 _STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
 LABEL: Final = re.compile(
@@ -99,6 +101,8 @@ def is_title(body: str) -> bool:
         return False
     if not body[0].isalnum() and body[0] not in _OPENS_TITLE:  # code, a path, a tag
         return False
+    if has_digit(body) and ("   " in body or _LEADER.search(body)):  # a row
+        return False
     if body.isupper():
         return True
     return not body[0].islower() and len(body.split()) <= 9 and (len(body) <= 30 or body.isascii())
@@ -142,13 +146,23 @@ def number(mark: re.Match[str]) -> str:
 def cells(text: str, line: Span, pattern: re.Pattern[str]) -> list[Span]:
     """The cells of a row: between the bars of a `PIPED` one, between white space in one of `CELL`."""
     if pattern is CELL:
-        return [match.span() for match in pattern.finditer(text, *line)]
+        return [span for match in pattern.finditer(text, *line) for span in _led(text, *match.span())]
     found: list[Span] = []
     for match in pattern.finditer(text, *line):
         piece = match.group()
         low = match.start() + len(piece) - len(piece.lstrip())
         found.append((low, max(low, match.start() + len(piece.rstrip()))))
     return found
+
+
+def _led(text: str, start: int, end: int) -> Iterator[Span]:
+    """The parts of a cell between the dots that lead from one to the next; dots that lead nowhere are none."""
+    for match in _LEADER.finditer(text, start, end):
+        low, high = match.span("dots")
+        yield start, start + len(text[start:low].rstrip())
+        start = high + len(text[high:end]) - len(text[high:end].lstrip())
+    if text[start:end].strip(". …"):
+        yield start, end
 
 
 def aligned(text: str, cells: list[Span]) -> bool:

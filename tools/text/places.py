@@ -342,6 +342,8 @@ class _PlaceReader:
         self._item, self._is_field = forms.number(mark), False
         run_in = forms.RUN_IN.match(body, mark.end())
         is_title = run_in is not None and forms.runs_in(run_in["title"])
+        if run_in and run_in.end() == len(body) and body.endswith("."):  # "- Nobody was hurt."
+            is_title = False
         self._item_title = run_in["title"].strip() if run_in and is_title else ""
         self._item_body = line[0] + (run_in.end("title") if run_in and is_title else 0)
         self._open((line[0] + mark.end(), line[1]), "item")

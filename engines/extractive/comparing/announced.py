@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import PART
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
 from agentic_memory_bank.engines.extractive.comparing.meant import limited_apart
 from agentic_memory_bank.engines.extractive.comparing.replaced import (
@@ -16,6 +15,7 @@ from agentic_memory_bank.engines.extractive.comparing.replaced import (
     with_unit,
     word_before,
 )
+from agentic_memory_bank.engines.extractive.comparing.sides import PART
 from agentic_memory_bank.engines.extractive.reading.concepts import of_word
 from agentic_memory_bank.engines.extractive.reading.figures import (
     Figure,

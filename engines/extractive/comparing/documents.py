@@ -12,15 +12,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.announced import announced
-from agentic_memory_bank.engines.extractive.comparing.counterparts import (
-    OF_EVERYTHING,
-    cell_of,
-    column_of,
-    counterparts,
-    figures_given,
-    later,
-    stand_apart,
-)
+from agentic_memory_bank.engines.extractive.comparing.counterparts import counterparts, later
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
@@ -30,19 +22,17 @@ from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
 from agentic_memory_bank.engines.extractive.comparing.periods import other_period
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
+from agentic_memory_bank.engines.extractive.comparing.sides import cell_of, column_of, figures_given
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
 from agentic_memory_bank.engines.extractive.comparing.successors import successors
+from agentic_memory_bank.engines.extractive.comparing.telling import OF_EVERYTHING, dated_days, stand_apart
 from agentic_memory_bank.engines.extractive.comparing.turned import turned
+from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to, is_notice
-from agentic_memory_bank.engines.extractive.reading.statements import (
-    Document,
-    Statement,
-    is_chinese,
-    read,
-)
+from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese, read
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
 
 _LIKE: Final = 0.5
@@ -62,6 +52,9 @@ _LEAST_PARTS: Final = 3
 _MOST_POSTINGS: Final = 12
 _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 6
+_SUBJECT: Final = re.compile(
+    r"\W{0,4}(?:the|our|an?|each|every) (?P<noun>[a-z]{2,20}) (?=[a-z]{1,20}s |is |are |was |were )", re.IGNORECASE
+)
 _EVENT: Final = re.compile(
     r"(?<!\bto be )\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
 )
@@ -204,7 +197,9 @@ def _not_told_apart(
     """Those of which neither a name, nor a place, nor whom it is written to tells the sides apart."""
     to_others = _addressee(first) != _addressee(second)
     for one in found:
-        if not _told_apart(one.first, one.second) and not (to_others and _YOU.search(one.first.text)):
+        if _told_apart(one.first, one.second) or to_others and _YOU.search(one.first.text):
+            continue
+        if one.kind != "number" or not _are_of_two(one.first, one.second):
             yield one
 
 
@@ -240,7 +235,7 @@ def _is_side(statement: Statement) -> bool:
 
 def _clash(first: Statement, second: Statement, weights: Weights) -> FoundContradiction | Literal["agrees"] | None:
     """Two figures of one attribute that exclude each other, where nothing tells the statements apart."""
-    if _told_apart(first, second):
+    if _told_apart(first, second) or _are_of_two(first, second):
         return None
     best: FoundContradiction | None = None
     differing: set[int] = set()
@@ -373,8 +368,19 @@ def _told_apart(first: Statement, second: Statement) -> bool:
     if left and right and left.isdisjoint(right):
         return True
     left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
+    left, right = left - dated_days(first, second), right - dated_days(second, first)
     around = [s.terms | s.about for s in (first, second)]
     return bool(left and right) and left.isdisjoint(right | around[1]) and right.isdisjoint(around[0])
+
+
+def _are_of_two(first: Statement, second: Statement) -> bool:
+    """Whether two sentences open with nouns of which the other one does not speak ("The clerk", "The cook")."""
+    opened = _SUBJECT.match(first.text), _SUBJECT.match(second.text)
+    ours, theirs = (terms_of(found["noun"]) if found else frozenset[str]() for found in opened)
+    if not ours or not theirs or ours & second.terms or theirs & first.terms:
+        return False
+    concepts = [frozenset(one for term in terms for one in of_term(term)) for terms in (ours, theirs)]
+    return concepts[0].isdisjoint(concepts[1])
 
 
 def _logged_apart(first: Statement, second: Statement) -> bool:

@@ -13,10 +13,10 @@ from itertools import pairwise
 from math import log2
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import column_of, figures_given
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
 from agentic_memory_bank.engines.extractive.comparing.meant import limited_apart
 from agentic_memory_bank.engines.extractive.comparing.periods import other_period
+from agentic_memory_bank.engines.extractive.comparing.sides import column_of, figures_given
 from agentic_memory_bank.engines.extractive.comparing.surroundings import (
     Said,
     above_of,

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import are_apart, words_of
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights
+from agentic_memory_bank.engines.extractive.comparing.sides import words_of
+from agentic_memory_bank.engines.extractive.comparing.telling import are_apart
 from agentic_memory_bank.engines.extractive.reading.figures import figures_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
-from agentic_memory_bank.engines.extractive.reading.states import states_in
+from agentic_memory_bank.engines.extractive.reading.states import SaidState, states_in
+from agentic_memory_bank.tools.text.forms import has_digit
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _LEAST_WEIGHT: Final = 2.5
@@ -59,6 +61,13 @@ _HALF: Final = re.compile(
 )
 """Denials of which what they deny may be so all the same, and what somebody says."""
 _LEAST_WORDS: Final = 2
+_HE_NEVER: Final = re.compile(r"\s*(?:he|she) (?:never|did not|didn['’]t)\b", re.IGNORECASE)
+_OF_PERSON: Final = re.compile(r"\b(?:he|she|whom?)\b", re.IGNORECASE)
+_MUST_NOT: Final = re.compile(r"\b(?:must not|may not|shall not)$", re.IGNORECASE)
+_OF_PEOPLE: Final = "hurt"
+_NOBODY: Final = re.compile(r"\b(?:nobody|no one|none)\b|无人|没有?人", re.IGNORECASE)
+_ANYBODY: Final[Mapping[str, frozenset[int]]] = {"": frozenset()}
+"""What bears a state that is denied of everybody."""
 _NUMBERED: Final = re.compile(
     r"\b(?:in|on|at|to) (?:[A-Za-z]+ )?[A-Za-z]+ (?P<number>\d{1,3}[a-z]?)(?= (?:of|in|at|and|or)\b|[^\w ]| ?$)"
 )
@@ -144,19 +153,35 @@ def _said(statement: Statement) -> Iterator[_BearerState]:
         states = list(states_in(clause))
         for state in states:
             stated = True
-            bearer, rest = _bearer(clause, state.start, state.end, chinese)
-            if words := words_of(bearer):
-                yield _BearerState(statement, state.name, state.holds, words, words_of(rest), shown, head=_head(bearer))
-                if state.name in _PRESUPPOSE and (state.holds or state.name in ("free", "open")):
-                    yield _BearerState(statement, _GENERAL, True, words, words_of(rest), shown)
+            yield from _stated(statement, clause, state)
         denial = _DENIES.search(clause)
         if not states and denial is None and (words := words_of(clause)):
             yield _BearerState(statement, _GENERAL, True, words, {}, shown, is_plain=True)
-        elif not states and denial and not _HALF.search(clause) and not chinese and words_of(clause[: denial.start()]):
+        elif not states and denial and not _HALF.search(clause) and not chinese and _has_subject(clause, denial):
             said, rest = _denied(clause, denial)
             yield _BearerState(statement, _GENERAL, False, words_of(said), words_of(rest), shown)
     if not stated and statement.place.kind == "item":
         yield from _listed(statement, text)
+
+
+def _stated(statement: Statement, clause: str, state: SaidState) -> Iterator[_BearerState]:
+    """What a clause says to be in a state, and what that presupposes or, of what must not be done, denies."""
+    bearer, rest = _bearer(clause, state.start, state.end, is_chinese(statement))
+    words, shown = words_of(bearer), clause.strip(" *_>")
+    if _MUST_NOT.search(clause[: state.end]):
+        denied = words_of(f"{_cut(clause[: state.start])[0]} {_cut(clause[state.end :])[0]}")
+        yield _BearerState(statement, _GENERAL, False, denied, {}, shown)
+    if not words and state.name == _OF_PEOPLE and _NOBODY.search(clause):
+        words = _ANYBODY
+    if words:
+        yield _BearerState(statement, state.name, state.holds, words, words_of(rest), shown, head=_head(bearer))
+        if state.name in _PRESUPPOSE and (state.holds or state.name in ("free", "open")):
+            yield _BearerState(statement, _GENERAL, True, words, words_of(rest), shown)
+
+
+def _has_subject(clause: str, denial: re.Match[str]) -> bool:
+    """Whether a clause says of what it denies something; of a person whom both speak of, "she never" is enough."""
+    return bool(words_of(clause[: denial.start()]) or _HE_NEVER.match(clause, 0, denial.end()))
 
 
 def _denied(clause: str, denial: re.Match[str]) -> tuple[str, str]:
@@ -200,12 +225,16 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 def _keys(said: _BearerState) -> set[str | int]:
+    if said.name == _OF_PEOPLE:
+        return {""}
     return {*said.bearer, *(concept for concepts in said.bearer.values() for concept in concepts)}
 
 
 def _like(first: _BearerState, second: _BearerState, weights: Weights) -> float:
     """How much the words weigh that two bearers share; 0 where something tells them apart."""
     ours, theirs = first.bearer, second.bearer
+    if _ANYBODY in (ours, theirs):
+        return 0.0 if _are_of_other_times(first, second) else _LEAST_WEIGHT
     if first.statement.place.speaker and second.statement.place.speaker:
         return 0.0
     if is_chinese(first.statement) and is_chinese(second.statement):
@@ -235,7 +264,8 @@ def _told(words: Mapping[str, frozenset[int]], others: Mapping[str, frozenset[in
 def _is_all_in(denied: _BearerState, plain: _BearerState) -> bool:
     """Whether all of what there is none of, several words, stands together where something is simply said."""
     words = set(denied.bearer)
-    return len(words) >= _LEAST_WORDS and words <= plain.bearer.keys()
+    least = 1 if _HE_NEVER.match(denied.shown) and _OF_PERSON.search(plain.shown) else _LEAST_WORDS
+    return len(words) >= least and words <= plain.bearer.keys()
 
 
 def _are_of_other_times(first: _BearerState, second: _BearerState) -> bool:
@@ -260,8 +290,9 @@ def _number_of(said: _BearerState) -> frozenset[str]:
 
 
 def _timed(said: _BearerState) -> bool:
-    """Whether it is said of some days or hours."""
-    return any(figure.kind in ("weekday", "clock", "date") for figure in figures_of(said.shown))
+    """Whether it is said of some days or hours; what runs until midnight runs all day."""
+    figures = (figure for figure in figures_of(said.shown) if figure.kind in ("weekday", "clock", "date"))
+    return any(figure.kind != "clock" or has_digit(said.shown[figure.start : figure.end]) for figure in figures)
 
 
 def _found(words: Mapping[str, frozenset[int]], others: Mapping[str, frozenset[int]], weights: Weights) -> float:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import later, stand_apart
+from agentic_memory_bank.engines.extractive.comparing.counterparts import later
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction
+from agentic_memory_bank.engines.extractive.comparing.telling import stand_apart
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 
@@ -37,7 +38,7 @@ _PATTERNS: Final = tuple(
     )
 )
 _FIELD: Final = re.compile(
-    rf"[\W_]*{_KIND}(?P<role>{_ROLES})\**[ \t]*(?:[:|][ \t|*]*|[ \t]{{2,40}})(?P<name>{_NAME}){_END}",
+    rf"[\W_]*{_KIND}(?P<role>{_ROLES})\**[ \t]*(?:[:|][ \t|*]*|[ \t.…]{{2,40}})(?P<name>{_NAME}){_END}",
     re.IGNORECASE,
 )
 _SURNAME: Final = (
@@ -49,7 +50,7 @@ _HAN_ROLES: Final = (
     "总?负责人|联系人|项目经理|总指挥|总监督|指挥|经理|主任|馆长|院长|校长|班主任|队长|站长|主持人?|主讲人?|讲师|作者|设计者|设计师|建筑师|总?工程师|总监|会长|"
     "秘书长|书记|组长|店长|船长|教练|导师|主编|裁判长|法定代表人|导游|领队|承办人|经办人|值班长|监护人"
 )
-_HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|接任|接替|出任|[0-9])"
+_HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|接任|接替|出任|说|表示|介绍|告诉|指出|[0-9])"
 _HAN_PATTERNS: Final = (
     re.compile(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**{_HAN_NAME}{_HAN_END}"

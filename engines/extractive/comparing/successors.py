@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import words_of
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights
+from agentic_memory_bank.engines.extractive.comparing.sides import words_of
 from agentic_memory_bank.engines.extractive.comparing.surroundings import above_of, labels_above
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import OF_EVERYTHING, are_apart, words_of
 from agentic_memory_bank.engines.extractive.comparing.found import Weights
+from agentic_memory_bank.engines.extractive.comparing.sides import words_of
+from agentic_memory_bank.engines.extractive.comparing.telling import OF_EVERYTHING, are_apart
 from agentic_memory_bank.engines.extractive.reading.concepts import of_word
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 

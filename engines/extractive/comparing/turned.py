@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.comparing.counterparts import words_of
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights
+from agentic_memory_bank.engines.extractive.comparing.sides import words_of
 from agentic_memory_bank.engines.extractive.comparing.surroundings import (
     Said,
     above_of,

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from agentic_memory_bank.engines.extractive.reading.clocks import clocks_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
 from agentic_memory_bank.tools.text.sentences import MAX_SENTENCE
@@ -16,16 +17,6 @@ _MOST_TIMES: Final = 10
 _SHORT: Final = 3
 """Terms from which a clause says what its figures are about."""
 _MODAL: Final = re.compile(r"\b(?:[Cc]ould|[Mm]ight|may)\b")  # "May" is a month
-_CLOCK: Final = re.compile(
-    r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
-    r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?!\.?\d|:)|\s?[点时](?:(?P<half>半)|(?P<past>[0-5]?\d)分)?)?"
-    r"\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
-    re.IGNORECASE,
-)
-_AT: Final = re.compile(
-    r"(?:\b(?:at|from|to|until|till|by|and|before|after|between)|day,?|\||[–—,-])\s{0,2}$", re.IGNORECASE
-)
-_MEASURED: Final = re.compile(r"\s?[a-zA-Z%€$£]")
 _O_CLOCK: Final = re.compile(r" o['’]clock")
 _IDENTIFIER: Final = re.compile(
     r"\b(?!EUR|USD|GBP|CNY|RMB|CHF|SEK|NOK|DKK|JPY|CAD|AUD|NZD|INR|PLN|CZK|HUF|SGD|HKD|TWD|KRW|BRL|ZAR|MXN|TRY)[A-Z]{2,5}"
@@ -58,6 +49,7 @@ class Figure:
         value: The number or date.
         minutes: Minutes after midnight of a time of day; the number of a day of the week.
         near: The terms of the clause it stands in.
+        half_day: Whether a time of day tells morning from evening.
     """
 
     start: int
@@ -66,6 +58,7 @@ class Figure:
     value: Value | None
     minutes: int
     near: frozenset[str]
+    half_day: bool = True
 
     @property
     def unit(self) -> str:
@@ -89,7 +82,8 @@ def same_figure(first: Figure, second: Figure) -> bool:
     """Whether two figures of one kind can both be true."""
     one, other = first.value, second.value
     if one is None or other is None:
-        return first.minutes == second.minutes
+        round_the_clock = 1440 if first.half_day and second.half_day else 720
+        return (first.minutes - second.minutes) % round_the_clock == 0
     if one.kind == "date":
         return agree(one, other)
     if {one.unit, other.unit} == {"time", "months"}:
@@ -122,16 +116,16 @@ def figures_of(text: str) -> tuple[Figure, ...]:
         text: A sentence; of a longer text, what lies behind the length of one is not read.
     """
     text = text[:MAX_SENTENCE]
-    times = [(match, clock) for match in _CLOCK.finditer(text) if (clock := _clock(match)) is not None]
-    taken = {index for match, _ in times for index in range(*match.span())}
-    found: list[_Found] = []
-    for match, minutes in times:
-        found.append((*match.span(), "clock", None, minutes))
+    times = clocks_of(text)
+    taken = {index for time in times for index in range(time.start, time.end)}
+    vague = {time.start for time in times if not time.half_day}
+    found: list[_Found] = [(time.start, time.end, "clock", None, time.minutes) for time in times]
     for value in values_of(text):
         if value.start in taken or _identifies(text, value):
             continue
         if _O_CLOCK.match(text, value.end) and value.amount <= 12:
             found.append((value.start, value.end, "clock", None, int(60 * value.amount)))
+            vague.add(value.start)
         else:
             found.append((value.start, value.end, value.kind, value, 0))
     for match in _WEEKDAY.finditer(text):
@@ -142,7 +136,8 @@ def figures_of(text: str) -> tuple[Figure, ...]:
     figures: list[Figure] = []
     for start, end, kind, value, minutes in _without_openings(text, sorted(found, key=lambda one: one[:2])):
         at = bisect_right(starts, start) - 1
-        figures.append(Figure(start, end, kind, value, minutes, clauses[at][1] if at >= 0 else frozenset()))
+        near = clauses[at][1] if at >= 0 else frozenset[str]()
+        figures.append(Figure(start, end, kind, value, minutes, near, start not in vague))
     return tuple(figures)
 
 
@@ -179,21 +174,3 @@ def _clauses(text: str) -> list[tuple[int, frozenset[str]]]:
         for at, terms in enumerate(own)
     ]
     return list(zip(starts, wide, strict=True))
-
-
-def _clock(match: re.Match[str]) -> int | None:
-    half_day = (match["half_day"] or "").lower().replace(".", "")
-    if not (match["part"] or match["mark"] or half_day or match.group().strip()[-1:] in "点时半分"):
-        return None
-    if match["mark"] == "." and not half_day and not _is_dotted(match):
-        return None
-    hour, minute = int(match["hour"]), int(match["minute"] or match["past"] or (30 if match["half"] else 0))
-    late = half_day == "pm" or match["part"] in ("下午", "晚上", "傍晚") or (match["part"] == "中午" and hour < 10)
-    hour += 12 * (late and hour < 12)
-    return 60 * hour + minute if hour <= 24 else None
-
-
-def _is_dotted(match: re.Match[str]) -> bool:
-    """Whether "9.30" is a time of day, and no number: after "at" or at the head of a row, and without a unit."""
-    before = match.string[max(0, match.start("hour") - 12) : match.start("hour")]
-    return bool(_AT.search(before)) and not _MEASURED.match(match.string, match.end()) and match["minute"][1] in "05"

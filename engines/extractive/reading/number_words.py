@@ -1,5 +1,6 @@
 """What numbers written in words come to, in English ("twenty-one", "third") and Chinese ("二十一", "二〇二六")."""
 
+import re
 from typing import Final
 
 
@@ -30,6 +31,26 @@ ORDINALS: Final = {**_ORDINAL_ONES, **_ORDINAL_TENS, **_ORDINAL_SCALES}
 CARDINALS: Final = {**_ONES, **_TENS, **_SCALES}
 HAN_DIGITS: Final = {char: number for number, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_SCALES: Final = {"十": 10, "百": 100, "千": 1000}
+
+
+HAN_COUNTERS: Final = frozenset(
+    "个名人位只台辆本次年天层米条家间张座场部所岁吨元月周倍种件支枚颗艘架万亿号季届"
+    "箱户处块桌套扇盏棵头页栋排根袋瓶包盒篇节对双匹幅株亩杯份"
+)
+"""What stands behind a Chinese number that counts something."""
+NO_HALF: Final = tuple("年月天价数径截路")
+"""What makes of 半 behind a measure the half of something else ("三年半价")."""
+DAY_WORDS: Final = (
+    r"(?:(?:twenty|thirty)-)?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth|"
+    r"(?:thir|four|fif|six|seven|eigh|nine)teenth|twentieth|thirtieth"
+)
+"""The days of a month in words."""
+PART_OF_ONE: Final = re.compile(
+    r"\b(?:(?P<half>half)|(?:a )?quarter of) an? "
+    r"(?=(?:hour|year|day|mile|metre|meter|kilo|litre|liter|pound|ton)\w{0,8})",
+    re.IGNORECASE,
+)
+"""Half of one measure, or a quarter of it, in words."""
 
 
 def is_number_word(word: str) -> bool:

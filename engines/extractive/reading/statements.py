@@ -39,6 +39,8 @@ _PAST: Final = re.compile(
 )
 _TEMPLATE: Final = re.compile(r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount|address)[^\]]{0,20}\]", re.IGNORECASE)
 _EXAMPLE: Final = re.compile(r"\b(?:for example|for instance|e\.g\.|such as)|例如|比如|示例|举例", re.IGNORECASE)
+_FIELD: Final = re.compile(r"[\W_]*[^\W\d_]{2,24}[ *]{0,3}[:：][ *]{0,3}[^\w\s]{0,2}\d")
+_NONE_OF: Final = re.compile(r"[Nn]o [a-z]{3,20}[.!]?")
 _QUOTE: Final = re.compile(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
 _OPINION: Final = re.compile(
     r"\b(?:I|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
@@ -223,7 +225,9 @@ def _statement(text: str, piece: Placed, number: int, paragraph: int) -> Stateme
 
 def _mode(words: str, place: Place, terms: frozenset[str]) -> Mode:
     """How a statement is meant."""
-    if place.kind in ("heading", "header", "code") or len(terms) < 2 and place.kind != "row":
+    if place.kind in ("heading", "header", "code"):
+        return "none"
+    if len(terms) < 2 and place.kind != "row" and not _states_one(words, terms):
         return "none"
     if ASKS.search(words[-12:]):
         return "asked"
@@ -239,6 +243,11 @@ def _mode(words: str, place: Place, terms: frozenset[str]) -> Mode:
     if _PAST.search(bare):
         return "past"
     return "quoted" if _OPINION.search(bare) else "asserted"
+
+
+def _states_one(words: str, terms: frozenset[str]) -> bool:
+    """Whether a statement of one word gives a value for it ("Damage: €1.4 million"), or says that there is none."""
+    return bool(terms) and (_FIELD.match(words) is not None or _NONE_OF.fullmatch(words) is not None)
 
 
 def _is_quoted(words: str) -> bool:

@@ -9,7 +9,7 @@ _TABLE: Final = r"""
 required = must|ha(?:s|ve) to|required?|requires|compulsory|mandatory|obligatory|necessary|need(?:s|ed)?
          | optional|voluntary|unnecessary
          | 必须|务必|需要|强制|应当 | 无需|无须|不必|不用|自愿|不需要|不强制
-allowed  = allow(?:s|ed)?|permit(?:s|ted)?|welcome|may (?:now )?be
+allowed  = allow(?:s|ed)?|permit(?:s|ted)?|admitted|welcome|may (?:now )?be
          | forbidden|prohibited|banned|not tolerated|must not|may not|shall not
          | 允许|可以|准许|欢迎|(?<![不许认尽都只])可(?![能是惜靠见爱以])
          | 禁止|严禁|不得|不准|不许|谢绝|不允许|不可以|不能

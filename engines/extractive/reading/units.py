@@ -34,8 +34,9 @@ _UNIT_TABLE: Final = """
     data 1024 kib
     data 1048576 mib
     data 1073741824 gib
-    area 1 sqm 平方米
-    area 1e6 km2 平方公里 平方千米
+    area 1 sqm m2 m² squaremetre squaremetres squaremeter squaremeters 平方米 平米
+    area 0.0929 sqft squarefoot squarefeet 平方英尺
+    area 1e6 km2 km² squarekilometre squarekilometres squarekilometer squarekilometers 平方公里 平方千米
     area 1e4 hectare hectares ha 公顷
     temperature 1 °c ℃ celsius degreec degreesc degreecelsius degreescelsius 摄氏度
     fahrenheit 1 °f ℉ fahrenheit degreef degreesf degreefahrenheit degreesfahrenheit
@@ -50,6 +51,7 @@ _UNIT_TABLE: Final = """
     rupee 1 inr rupee rupees 卢比
     voltage 1 v volt volts 伏 伏特
     voltage 1e3 kv kilovolt kilovolts 千伏
+    volume 1000 m3 m³ cubicmetre cubicmetres cubicmeter cubicmeters 立方米 立方
     volume 1 l litre litres liter liters 升
     volume 0.001 ml millilitre millilitres milliliter milliliters 毫升
     energy 1 kwh kilowatt-hour kilowatt-hours 千瓦时 度电
@@ -59,6 +61,13 @@ _UNIT_TABLE: Final = """
     power 1e3 kw kilowatt kilowatts 千瓦
     power 1e6 mw megawatt megawatts 兆瓦
     qubit 1 qubit qubits 量子比特 个量子比特
+    light 1 lumen lumens lm 流明
+    sound 1 db decibel decibels 分贝
+    speed 1 km/h kmh kph 公里/小时 千米/小时
+    speed 1.609 mph
+    speed 1.852 knot knots kn
+    current 1 amp amps ampere amperes 安 安培
+    charge 1 mah 毫安时
     floor 1 层 层楼
     seat 1 seat seats 个座位 座
     times 1 times 次

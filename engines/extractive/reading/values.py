@@ -9,8 +9,12 @@ from typing import Final, Literal
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.number_words import (
     CARDINALS,
+    DAY_WORDS,
+    HAN_COUNTERS,
     HAN_DIGITS,
+    NO_HALF,
     ORDINALS,
+    PART_OF_ONE,
     han_amount,
     han_year,
     is_number_word,
@@ -49,7 +53,7 @@ _DATE_PATTERNS: Final = tuple(
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年\s?(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?:(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号])?",
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年(?!代)(?![0-9])",
         rf"(?<![0-9])(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号]",
-        rf"\b{_DAY.format('day')}\s+(?:of\s+)?{_MONTH.format('month')}(?:\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b)?",
+        rf"\b(?:{_DAY.format('day')}\s+(?:of\s+)?|(?P<spelled>{DAY_WORDS})\s+(?:day\s+)?of\s+){_MONTH.format('month')}(?:\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b)?",
         rf"\b{_MONTH.format('month')}\s*{_DAY.format('day')}\b(?!\s*:)(?:\s*+(?:,\s*+)?{_YEAR.format('year')}\b)?",
         rf"\b{_MONTH.format('month')}\s*+(?:,\s*+)?(?:of\s+)?{_YEAR.format('year')}\b",
         rf"(?:\b(?:in|on|since|until|till|during|of|by|late|early|mid)[\s-]+)(?P<named>{_MONTH.format('month')})(?!\w)",
@@ -66,7 +70,8 @@ _HAN_NUMBER: Final = re.compile(r"第?[零〇一二两三四五六七八九十�
 _NUMBER_WORD: Final = "|".join(sorted((*CARDINALS, *ORDINALS), key=len, reverse=True))
 _WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
 _AFTER: Final = re.compile(
-    r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|degrees?\s(?:[CF]\b|[Cc]elsius|[Ff]ahrenheit)|[A-Za-z]+2?)"
+    r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|degrees?\s(?:[CF]\b|[Cc]elsius|[Ff]ahrenheit)"
+    r"|(?:square|cubic|sq)\s(?:m|km|ft|metres?|meters?|feet|foot|kilomet(?:re|er)s?)\b|km/h\b|[A-Za-z]+[2²3³]?)"
 )
 _COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
 _FUNCTION_WORDS: Final = """
@@ -232,7 +237,8 @@ def _date(groups: dict[str, str | None]) -> tuple[int | None, int | None, int | 
     year = han_year(groups.get("year"))
     name = groups.get("month")
     month = _MONTHS.get(name.lower()) if name and name.isascii() and name.isalpha() else small_number(name)
-    day = small_number(groups.get("day"))
+    spelled = groups.get("spelled")
+    day = int(spelled_amount(spelled.lower().split("-"))) if spelled else small_number(groups.get("day"))
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     return year, month, day
@@ -244,7 +250,7 @@ def _is_plain_number(text: str, match: re.Match[str]) -> bool:
         return False
     after = _AFTER.match(text, match.end())
     word = after.group("unit").lower() if after else ""
-    if text[match.end() : match.end() + 1] in _HAN_COUNTERS or text.startswith(_MEASURES, match.end()):
+    if text[match.end() : match.end() + 1] in HAN_COUNTERS or text.startswith(_MEASURES, match.end()):
         return True
     return word in _PEOPLE or (word in UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
 
@@ -279,6 +285,8 @@ def _number(
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
     if text.startswith("日", end) and text.endswith("提前", 0, start):
         unit, factor, unit_end, measured = "time", 86400.0, end + 1, True
+    if measured and text.startswith("半", unit_end) and not text.startswith(NO_HALF, unit_end + 1):
+        amount, unit_end = amount + 0.5, unit_end + 1
     step = _step(text[start:end]) * factor
     return Value(
         "number",
@@ -314,11 +322,11 @@ def _bound(before: str) -> str:
 
 
 def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
-    rest = text[end : end + 8].lstrip()
-    gap = len(text[end : end + 8]) - len(rest)
-    for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS else ():
-        if rest.startswith(name) and not rest.startswith("年级"):
-            return *UNITS[name], end + gap + len(name), True
+    near = text[end : end + 8]
+    rest = near.lstrip()
+    for name in _CHINESE_UNITS if rest[:1] in _CHINESE_UNIT_STARTS and not rest.startswith("年级") else ():
+        if rest.startswith(name):
+            return *UNITS[name], end + len(near) - len(rest) + len(name), True
     after = _AFTER.match(text, end)
     if after:
         word = after.group("unit").lower().replace(" ", "")
@@ -348,7 +356,8 @@ def _word_numbers(text: str) -> list[Value]:
         if run:
             found.extend(_spelled(text, run))
         run = [match] if is_number_word(match.group()) and not _preceded_by_digit(text, match.start()) else []
-    return found + (_spelled(text, run) if run else [])
+    parts = ((match, 0.5 if match["half"] else 0.25) for match in PART_OF_ONE.finditer(text))
+    return [*found, *(_spelled(text, run) if run else ()), *(_number(text, *part.span(), size) for part, size in parts)]
 
 
 def _preceded_by_digit(text: str, start: int) -> bool:
@@ -371,9 +380,6 @@ def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
     return [_number(text, run[0].start(), run[-1].end(), amount, ordinal=ordinal)]
 
 
-_HAN_COUNTERS: Final = frozenset("个名人位只台辆本次年天层米条家间张座场部所岁吨元月周倍种件支枚颗艘架万亿号季届")
-
-
 _HAN_HALF: Final = re.compile(r"(?<![个年月天点大多小上下前后])半(?=个?小时|个月|年(?!级)|天)")
 
 
@@ -388,7 +394,7 @@ def _han_numbers(text: str) -> list[Value]:
             char in HAN_DIGITS or char == "十" for char in digits
         ):
             continue
-        counts = bool(follows) and (follows in _HAN_COUNTERS or text.startswith(_MEASURES, match.end()))
+        counts = bool(follows) and (follows in HAN_COUNTERS or text.startswith(_MEASURES, match.end()))
         if len(digits) > 12 or not (ordinal or counts):
             continue
         found.append(_number(text, match.start(), match.end(), han_amount(digits), ordinal=ordinal))

@@ -96,6 +96,8 @@ def announced(
         for target in near.values():
             revised = _Revised(revision, target, weights, bool(called))
             clash = revised.found(apart)
+            if clash and not (revised.is_referred or weights.tell_by_more_than_chance(revision.statement, target)):
+                continue
             if clash and (best is None or clash[0] > best[0]):
                 best = clash[0], bool(called) or revised.is_topical, clash[1]
         if best:
@@ -138,7 +140,7 @@ class _Revised:
         about = target.terms | target.about
         said = terms_of(revision.context) if revision.context != revision.statement.text else revision.statement.terms
         shared = (said & about) - _OF_DOCUMENTS
-        self._referred = bool(revision.references & set(target.place.numbers))
+        self.is_referred = self._referred = bool(revision.references & set(target.place.numbers))
         self._weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
         self._ended = _ended(revision)
         self._inherited = bool(revision.inherited & set(target.place.numbers))

@@ -82,9 +82,10 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     found += [one.mirrored() for one in announced(right, left, weights, about_one, twins)]
     notices = is_notice(left), is_notice(right)
     if not apart and not all(notices):
-        for by in (noticed, turned, successors):
-            found += by(left, right, weights) if notices[0] else ()
-            found += [one.mirrored() for one in by(right, left, weights)] if notices[1] else ()
+        looked_up = [one for by in (noticed, turned, successors) if notices[0] for one in by(left, right, weights)]
+        of_right = [one for by in (noticed, turned, successors) if notices[1] for one in by(right, left, weights)]
+        looked_up += [one.mirrored() for one in of_right]
+        found += [one for one in looked_up if weights.tell_by_more_than_chance(one.first, one.second)]
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
         if about_one:
@@ -96,6 +97,7 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
             clashes += _not_told_apart(left, right, others)
         if about_one or notices[0] != notices[1]:
             clashes += other_holders(left, right)
+        clashes = [one for one in clashes if weights.tell_by_more_than_chance(one.first, one.second)]
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
         prevails = precedence(left, right) if any(one.holds is None for one in found) else None

@@ -9,6 +9,7 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.comparing.periods import hours
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -42,6 +43,8 @@ PART: Final = re.compile(
 )
 """What makes a number a part of what is counted ("our first two nights")."""
 _PART_REACH: Final = 48
+_ANYTHING: Final = frozenset(stem(noun) for noun in ("things", "ways", "kinds", "sorts", "points", "parts", "cases"))
+"""What is counted where nothing in particular is ("two things that a question names")."""
 _CONDITION: Final = re.compile(
     r"\b(?:with|for|from|on|of) [^,;.:]{1,40}\b(?:more than|over|above|less than|under|below|at least|exceeding) $"
     r"|[满逾]$",
@@ -121,6 +124,8 @@ def figures_given(statement: Statement) -> list[Figure]:
 def _gives(statement: Statement, figure: Figure) -> bool:
     """Whether a figure is what a statement gives, and not what tells its row, a difference or a part of something."""
     text = statement.text
+    if figure.unit in _ANYTHING:
+        return False
     if len(statement.cells) > 1 and figure.kind == "number":
         at = cell_of(statement, figure)
         low, high = (0, 0) if at is None else statement.cells[at]

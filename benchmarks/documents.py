@@ -3,6 +3,7 @@
     python benchmarks/documents.py --eval DIR [--file sets.dev.jsonl] [--run FILE] [--only ID ...] [--failed]
     python benchmarks/documents.py --eval DIR --plain [--sample N] [--failed]
     python benchmarks/documents.py --eval DIR --prompts [--file sets.dev.jsonl] [--failed]
+    python benchmarks/documents.py --eval DIR --pages FOLDER [--failed]
 
 DIR is the folder of evaluation data; its own `documents.py` is the judge, and `documents/README.md` says what is tried.
 Each set is a thread: its documents are handed over with the first question, under their names; the others are asked
@@ -14,6 +15,9 @@ contradiction and without questions, of which the false alarms were read and men
 `--plain` counts conflicts reported where nothing is known to contradict: in meetings (qmsum) and papers (longdoc) of
 the folder, each alone; N of each, spread over all of them. An hour of a meeting is taken for 9,000 spoken words, a
 paper for 8,000.
+
+`--pages` counts what is said to contradict among the Markdown files of a folder, read pair by pair: long pages about
+one thing, such as the `docs` of this repository, in which nobody knows of a contradiction.
 
 `--prompts` counts what a chat model could find: the labelled contradictions of which both sides stand, word for word,
 in one prompt that asks for conflicts, and the calls of a window. A server on the loopback interface answers as a
@@ -32,7 +36,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,7 @@ from model_calls import INGESTION, MOST_WORDS, PARAGRAPH, TOPIC, pointed_at, str
 from research_calls import machine
 
 from agentic_memory_bank import build_memory_bank, run
+from agentic_memory_bank.engines.extractive import contradictions
 from agentic_memory_bank.nodes.executors import Assignment
 from agentic_memory_bank.prompts.fence import unescape
 from agentic_memory_bank.state.settings import Settings
@@ -66,6 +71,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", help="ids of sets (default: all)")
     parser.add_argument("--failed", action="store_true", help="print what failed, too")
     parser.add_argument("--plain", action="store_true", help="count conflicts in meetings and papers instead")
+    parser.add_argument("--pages", type=Path, help="a folder of Markdown files to count conflicts among instead")
     parser.add_argument("--prompts", action="store_true", help="count what stands in prompts that ask for conflicts")
     parser.add_argument("--sample", type=int, default=6, help="how many of each (default: %(default)s)")
     arguments = parser.parse_args(argv)
@@ -73,6 +79,8 @@ def main(argv: list[str] | None = None) -> int:
     began = time.perf_counter()
     if arguments.plain:
         _plain(arguments.eval, arguments.sample, failed=arguments.failed)
+    elif arguments.pages:
+        _pages(arguments.pages, failed=arguments.failed)
     elif arguments.prompts:
         _prompts(_data(arguments), failed=arguments.failed)
     else:
@@ -257,6 +265,17 @@ def _plain(folder: Path, sample: int, *, failed: bool) -> None:
             f"{name}: {alarms.total()} conflicts in {len(chosen)} of {words:,} words, {rate:.2f} for each {size:,} "
             f"(target 0.20); most {max(alarms.values(), default=0)}\n"
         )
+
+
+def _pages(folder: Path, *, failed: bool) -> None:
+    """Print what contradicts among the pages of a folder, two and two."""
+    pages = [(str(file.relative_to(folder)), file.read_text(encoding="utf8")) for file in sorted(folder.rglob("*.md"))]
+    pairs, began = list(combinations(pages, 2)), time.process_time()
+    found = [(a[0], b[0], one) for a, b in pairs for one in contradictions(a, b)]
+    taken = time.process_time() - began
+    sys.stdout.write(f"{len(found)} conflicts in {len(pairs)} pairs of {len(pages)} pages, {taken:.0f} s of CPU\n")
+    for first, second, one in found if failed else ():
+        sys.stdout.write(f"false alarm | {first} | {second} | {one.first.text} | {one.second.text}\n")
 
 
 def _joined(path: Path, gap: str) -> dict[str, str]:

@@ -61,6 +61,28 @@ def test_what_speaks_of_something_else_does_not(second: str) -> None:
     assert not contradictions(("a", LOCAL), ("b", second))
 
 
+NAMES = ("Arlo", "Bryn", "Cato", "Dora", "Enno", "Finn", "Gail", "Hugo", "Ines", "Joss")
+THINGS = ("lantern", "ladle", "saddle", "kettle", "anchor", "basket", "bucket", "mirror", "carpet", "barrel")
+
+
+def among_many(text: str, seed: int) -> str:
+    """A text with sixty sentences behind it that say nothing of its matter."""
+    told = (f"{NAMES[n * 9 % 10]} has the {THINGS[n * 7 % 10]} of {NAMES[n * 3 % 10]}." for n in range(seed, seed + 60))
+    return "\n\n".join((text, *told))
+
+
+@pytest.mark.parametrize(
+    ("second", "is_sure"),
+    [
+        ("Vesterby today\n\nNine hikers were treated for frostbite.\n", True),
+        ("Vesterby bus company\n\nThere were 43 travellers on board when it left Vesterby.\n", False),
+    ],
+)
+def test_among_many_statements_two_have_to_share_more_than_some_do_by_chance(second: str, is_sure: bool) -> None:
+    assert contradictions(("a", LOCAL), ("b", second))
+    assert bool(contradictions(("a", among_many(LOCAL, 0)), ("b", among_many(second, 4)))) is is_sure
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -94,10 +94,11 @@ def announced(
         listed = [postings.get(term, []) for term in wanted] if called is not False else []
         near = {target.number: target for some in listed if len(some) <= _MOST_TARGETS for target in some}
         for target in near.values():
+            is_named = bool(revision.references & set(target.place.numbers))
+            if not is_named and not weights.tell_by_more_than_chance(revision.statement, target):
+                continue
             revised = _Revised(revision, target, weights, bool(called))
             clash = revised.found(apart)
-            if clash and not (revised.is_referred or weights.tell_by_more_than_chance(revision.statement, target)):
-                continue
             if clash and (best is None or clash[0] > best[0]):
                 best = clash[0], bool(called) or revised.is_topical, clash[1]
         if best:
@@ -140,7 +141,7 @@ class _Revised:
         about = target.terms | target.about
         said = terms_of(revision.context) if revision.context != revision.statement.text else revision.statement.terms
         shared = (said & about) - _OF_DOCUMENTS
-        self.is_referred = self._referred = bool(revision.references & set(target.place.numbers))
+        self._referred = bool(revision.references & set(target.place.numbers))
         self._weight = weights.of(shared & target.terms) + 0.5 * weights.of(shared - target.terms)
         self._ended = _ended(revision)
         self._inherited = bool(revision.inherited & set(target.place.numbers))

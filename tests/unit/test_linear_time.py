@@ -207,6 +207,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.subjects.have_in_common": lambda text: subjects.have_in_common(
         f"茶{text[:LONGEST]}", text
     ),
+    "engines.extractive.remembering.subjects.held_of": lambda text: subjects.held_of(text, text),
     "engines.extractive.remembering.subjects.shared_words": lambda text: subjects.shared_words(
         f"茶{text[:LONGEST]}", [text]
     ),

@@ -337,8 +337,7 @@ def _unit(text: str, end: int) -> tuple[str, float, int, bool]:
 
 
 def _head_noun(match: re.Match[str]) -> str:
-    words = [word for word in (match.group(1) + match.group(2)).split()]
-    for word in words:
+    for word in (words := (match.group(1) + match.group(2)).split()):
         if word.lower() in _NOT_COUNTED:
             return ""
         if word.lower().endswith("s") or word.lower() in _PEOPLE:

@@ -109,7 +109,7 @@ def test_the_example_of_an_agent_with_the_middleware_recalls_what_has_left_its_w
 
     assert "Ottilie Brandt" in said
     window, memory = map(int, re.findall(r"\d+", counted))
-    assert window < 60 < 100 < memory  # by tokens: 20 to 43 were seen, as replies and ids differ in length
+    assert window < 60 < 100 < memory  # bounded in tokens: 20 to 43 messages were seen
 
 
 def test_the_example_of_a_chain_is_shown_where_the_user_lives_now() -> None:

@@ -26,6 +26,9 @@ SAID = {
     ],
     "bob": [["I keep a cat called Minka."]],
 }
+DIMENSION = 8192
+"""So many slots that no word of these shares one with a word of the date that they are kept with: of 256, "26" took
+away "car" on every 26th of a month."""
 COLOUR = [{"role": "user", "content": "My favourite colour is teal."}, {"role": "assistant", "content": "A fine one!"}]
 
 
@@ -54,7 +57,7 @@ class Listener:
 
 def said(folder: Path) -> Any:
     """Talk in several conversations, and keep two credentials because somebody asks for it."""
-    with Memories(home=folder, embeddings=HashEmbeddings()) as memories:
+    with Memories(home=folder, embeddings=HashEmbeddings(DIMENSION)) as memories:
         for user, conversations in SAID.items():
             for number, lines in enumerate(conversations):
                 for line in lines:
@@ -70,7 +73,7 @@ def said(folder: Path) -> Any:
 def asked(folder: Path) -> Any:
     """What another process finds, and what a model of its own would be shown."""
     listener = Listener()
-    with Memories(home=folder, embeddings=HashEmbeddings()) as memories:
+    with Memories(home=folder, embeddings=HashEmbeddings(DIMENSION)) as memories:
 
         def block(text: str, user: str = "ana", **options: Any) -> str:
             return memories.recall(text, user=user, **options)["block"]
@@ -91,11 +94,11 @@ def asked(folder: Path) -> Any:
         kept = memories.list(user="ana", limit=100, replaced=True).records
         found["homes"] = [[r["text"], bool(r["replaced_by"])] for r in kept if r["type"] != "verbatim"]
         prompted = build_conversation(
-            stores=RecordStores(default_store(folder), Encoder(HashEmbeddings())), responder=listener
+            stores=RecordStores(default_store(folder), Encoder(HashEmbeddings(DIMENSION))), responder=listener
         )
         question = [SystemMessage("You are Bluefin's clerk."), HumanMessage("What is my project called?")]
         prompted.invoke({"messages": question, "conversation_id": "p"}, context={"user": "ana"})  # type: ignore[typeddict-item]
-    down = build_conversation(store=Down(), embeddings=HashEmbeddings(), responder=listener)
+    down = build_conversation(store=Down(), embeddings=HashEmbeddings(DIMENSION), responder=listener)
     last: Any = {"messages": [HumanMessage("What is my dog called?")], "conversation_id": "d"}
     output: Any = down.invoke(last, context={"user": "ana"})  # type: ignore[arg-type]
     return {**found, "shown": listener.shown, "down": [output["messages"][-1].text, output["recalled"]["outcome"]]}

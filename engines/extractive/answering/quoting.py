@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float32]
 
 LONGEST_QUESTION: Final = 8_000
 """Characters of a question that are read: what follows is material that was pasted behind it."""
-SURE: Final = 0.71
+SURE: Final = 0.75
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
 _ALSO: Final = 0.06
@@ -53,7 +53,7 @@ _DIRECTIVES: Final = (
 )
 """Directives of reStructuredText that hold no sentence."""
 _POINTER: Final = re.compile(
-    r"(?:\s{0,9}(?:\[[^\[\]\n]{1,200}\](?::[ \t]{0,4}\S{1,500}|\(#[^()\s]{1,200}\))"
+    r"(?:\s{0,9}(?:\[[^\[\]\n]{1,200}\](?::[ \t]{0,4}(?:\S{1,500}|\Z)|\(#[^()\s]{1,200}\))"
     r"|\[?!\[[^\[\]\n]{0,200}\]\([^()\n]{1,500}\)(?:\]\([^()\n]{1,500}\))?"
     r"|https?://\S{1,500}(?=\s{1,9}\[)"
     rf"|\.\.[ \t]{{1,4}}(?:_[^:\n]{{1,200}}:[ \t]{{0,4}}\S{{0,500}}|(?:\|[^|\n]{{1,100}}\|[ \t])?(?:{_DIRECTIVES})::[^\n]{{0,500}}+)"

@@ -3,16 +3,16 @@
     python benchmarks/fit_relevance.py --eval DIR [--left FILE] [--cache FILE] [--folds 8]
 
 Fitted are the questions of `documents/sets.dev.jsonl` of the evaluation folder, and those of `sets.jsonl`,
-`readmes.jsonl`, `questions.jsonl`, `rephrased.jsonl` and `folders.jsonl` beside this file. The first three are asked of
-documents of the size that people have, `readmes.jsonl` of pages about software; the others were written for the fit, over
-a few lines each, and count less: `rephrased.jsonl` and `folders.jsonl` ask in other words than the documents do, and a
-quarter to a third of them for what is nearly said. Each question is asked of every sentence of its documents, in its
-place, and once more, for half, without vectors. First the weights of sentences: those under which softmax makes the
-labelled ones most likely, with a penalty on their squares. Then how sure the best sentence is: logistic regression, on
-questions that the first weights were not fitted on. What is printed is of sets that were left out, in folds; of each
-kind of data the share of first sentences that answer, how many pairs of a question with an answer and one without are
-ordered right by how sure is said to be, and at thresholds how many are answered and refused. `--left` names sets that
-are never fitted (default: `later_sets.jsonl`).
+`readmes.jsonl`, `questions.jsonl`, `rephrased.jsonl` and `folders.jsonl` beside this file. The first three are asked
+of documents of the size that people have, `readmes.jsonl` of pages about software; the others were written for the
+fit, over a few lines each, and count less: `rephrased.jsonl` and `folders.jsonl` ask in other words than the
+documents do, and a quarter to a third of them for what is nearly said. Each question is asked of every sentence of
+its documents, in its place, and once more, for half, without vectors. First the weights of sentences: those under
+which softmax makes the labelled ones most likely, with a penalty on their squares. Then how sure the best sentence
+is: logistic regression, on questions that the first weights were not fitted on. What is printed is of sets that were
+left out, in folds; of each kind of data the share of first sentences that answer, how many pairs of a question with
+an answer and one without are ordered right by how sure is said to be, and at thresholds how many are answered and
+refused. `--left` names sets that are never fitted (default: `later_sets.jsonl`).
 """
 
 import argparse
@@ -43,7 +43,7 @@ PENALTY, PENALTY_OF_SURE = 0.5, 5.0
 WITHOUT_VECTORS = 0.5
 """How much a question counts without vectors."""
 COUNTS = {"sets.dev": 2.0, "sets": 2.0, "readmes": 1.0, "questions": 0.3, "rephrased": 0.2, "folders": 0.1}
-"""How much the questions of a file count: those over a few lines are many, and tell little of those over whole folders."""
+"""How much the questions of a file count: those over a few lines are many, and tell little of whole folders."""
 COUNTS_OF_SURE = {"sets.dev": 2.0, "sets": 2.0, "readmes": 2.0, "questions": 1.0, "rephrased": 1.0, "folders": 0.15}
 """The same where it is learnt how sure to be."""
 THRESHOLDS = (0.65, 0.7, 0.74, 0.76, 0.78, 0.8)

@@ -138,6 +138,13 @@ class _Token:
         return None
 
 
+def _token(term: str, forms: frozenset[str], phrases: Sequence[tuple[tuple[str, ...], frozenset[int]]]) -> _Token:
+    """A word of a question of which these are the phrases."""
+    meant = frozenset(number for terms, numbers in phrases if term in terms for number in numbers)
+    alone = frozenset(number for terms, numbers in phrases if terms == (term,) for number in numbers)
+    return _Token(term, forms, meant if alone else meant | concepts.of_term(term), alone)
+
+
 _FUNCTION_CHARACTERS: Final = frozenset("要把被给不没才该由就都还得着过吧也很")
 """Characters that say nothing of what a question is about."""
 _TITLES: Final = frozenset(tokenize("Mr Mrs Ms Dr Miss Sir Prof"))
@@ -230,18 +237,8 @@ class AskedQuestion:
             heads.setdefault(term[:4], []).append(term)
         bare = ASKING.sub(lambda mark: " " * len(mark[0]), self._question)
         terms = [t for t in dict.fromkeys(tokenize(bare)) if t.isascii()]
-        phrases = [(term, numbers) for terms_of, numbers in concepts.of_phrases(self._question) for term in terms_of]
-        named = {term: frozenset(n for one, numbers in phrases if one == term for n in numbers) for term, _ in phrases}
-        bound = {terms_of[0]: numbers for terms_of, numbers in concepts.of_phrases(self._question) if len(terms_of) == 1}
-        tokens = [
-            _Token(
-                term,
-                _forms(term, heads),
-                named.get(term, frozenset()) if term in bound else concepts.of_term(term) | named.get(term, frozenset()),
-                bound.get(term, frozenset()),
-            )
-            for term in terms
-        ]
+        phrases = concepts.of_phrases(self._question)
+        tokens = [_token(term, _forms(term, heads), phrases) for term in terms]
         meant: dict[int, frozenset[int]] = {}
         for start, end, numbers in concepts.of_chinese(self._question):
             meant.update(dict.fromkeys(range(start, end), numbers))

@@ -226,7 +226,10 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
     ),
     (
         ("person",),
-        _pattern(r"\bwho(?:m|se)?\b|\b(?:which|what) (?:person|people|man|woman)\b|谁|哪位|何人|什么人|哪一?(?:个人|方)(?!面|法|向|式|案|便)"),
+        _pattern(
+            r"\bwho(?:m|se)?\b|\b(?:which|what) (?:person|people|man|woman)\b",
+            r"谁|哪位|何人|什么人|哪一?(?:个人|方)(?!面|法|向|式|案|便)",
+        ),
     ),
     (
         ("place",),

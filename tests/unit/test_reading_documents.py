@@ -3,6 +3,7 @@
 import pytest
 
 from agentic_memory_bank.engines.extractive.answering.quoting import Passage, QuotedReading, read, shown
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for
 
 PEP = """# PEP 602: Annual Release Cycle
 
@@ -211,3 +212,77 @@ def test_a_field_that_is_left_to_be_filled_in_says_nothing() -> None:
 
     assert all("____" not in one for one in said[1])
     assert "Paul Reyes" in said[1][0]
+
+
+CHANGES = """# Changes
+
+## [1.2.0] - 2023-02-24
+
+- Rows are written in one go.
+
+## [1.1.0] - 2022-08-03
+
+- The option `--all` is gone.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "date"),
+    [("When was version 1.2.0 released?", "2023-02-24"), ("1.1.0 版什么时候发布?", "2022 年")],
+)
+def test_a_heading_that_holds_the_date_of_the_version_asked_about_answers(question: str, date: str) -> None:
+    chinese = "# 更新记录\n\n## 1.2.0(2023 年 2 月)\n\n- 支持模板\n\n## 1.1.0 版发布(2022 年 8 月)\n\n- 修复表格\n"
+
+    assert date in first(question, CHANGES if "version" in question else chinese)
+
+
+def test_a_heading_answers_nothing_else() -> None:
+    assert "one go" in first("What was changed about rows in version 1.2.0?", CHANGES)
+    assert reading("When was version 1.4.0 released?", CHANGES)[1] == []
+
+
+def test_the_verb_of_a_phrase_alone_is_not_the_phrase() -> None:
+    text = "Dora looks up the orchard in the land register. Ivo tends the orchard."
+
+    assert first("Who looks after the orchard?", text) == "Ivo tends the orchard."
+    assert first("Who looks after the orchard?", "Dora looks up the orchard in the land register.") == ""
+
+
+LINKS = """Lodestar
+========
+
+.. image:: https://img.example.org/lodestar-licence.svg
+   :target: https://example.org/lodestar/licence
+   :alt: Licence
+
+.. note:: Lodestar may be used under the MIT licence.
+
+[1.1.0]: https://example.org/lodestar/1.1.0
+[1.0.0]: https://example.org/lodestar/1.0.0
+"""
+
+
+def test_where_links_and_pictures_lead_is_no_answer() -> None:
+    said = reading("What is the licence of Lodestar?", LINKS)[1]
+
+    assert said
+    assert "MIT" in said[0]
+    assert not any("example.org" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("How far back do the records go?", ("duration", "length")),
+        ("How far is it to the mill?", ("length",)),
+        ("How fine is the cloth?", ()),
+        ("How high is the fine for late books?", ("money",)),
+        ("施工期间的水费由哪一方付?", ("person",)),
+        ("这个工程的工期是多少?", ("duration", "length")),
+        ("哪方面的书最多?", ("count",)),
+    ],
+)
+def test_the_kind_of_thing_asked_for_is_told_from_words_that_look_like_it(
+    question: str, kinds: tuple[str, ...]
+) -> None:
+    assert asked_for(question) == kinds

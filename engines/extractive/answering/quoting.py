@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float32]
 
 LONGEST_QUESTION: Final = 8_000
 """Characters of a question that are read: what follows is material that was pasted behind it."""
-SURE: Final = 0.71
+SURE: Final = 0.75
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
 _ALSO: Final = 0.06
@@ -48,11 +48,18 @@ _MOST_REPLACED: Final = 4
 _SHORT: Final = 40
 """Sentences of fewer characters, and rows, are compared by meaning with their place before them."""
 
+_DIRECTIVES: Final = "image|figure|code-block|code|sourcecode|highlight|contents|toctree|include|raw|list-table"
+"""Directives of reStructuredText that hold no sentence."""
 _POINTER: Final = re.compile(
-    r"(?:\s{0,9}(?:\[[^\[\]\n]{1,200}\](?::[ \t]{0,4}\S{1,500}|\(#[^()\s]{1,200}\))"
-    r"|\[?!\[[^\[\]\n]{0,200}\]\([^()\n]{1,500}\)(?:\]\([^()\n]{1,500}\))?))++\s*+"
+    r"(?:\s{0,9}(?:\[[^\[\]\n]{1,200}\](?::[ \t]{0,4}(?:\S{1,500}|\Z)|\(#[^()\s]{1,200}\))"
+    r"|\[?!\[[^\[\]\n]{0,200}\]\([^()\n]{1,500}\)(?:\]\([^()\n]{1,500}\))?"
+    r"|https?://\S{1,500}(?=\s{1,9}\[)"
+    rf"|\.\.[ \t]{{1,4}}(?:_[^:\n]{{1,200}}:[ \t]{{0,4}}\S{{0,500}}"
+    rf"|(?:\|[^|\n]{{1,100}}\|[ \t])?(?:{_DIRECTIVES})::[^\n]{{0,500}}+)"
+    r"|:(?:target|alt):[^\n]{0,500}+))++\s*+"
 )
-"""Where links lead ("[0.4.0]: https://..."), entries of a table of contents, badges: they name, and say nothing."""
+"""Where links lead ("[0.4.0]: https://..."), entries of a table of contents, badges, directives of reStructuredText:
+they name, and say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         ("money",),
         _pattern(
             r"\b(?:how (?:much|high)\b.{0,80}?\b)?(?:price|costs?|fees?|fares?|charges?|charged|rent|salary|"
-            r"wages?|income|taxe?s?|budget|deposit|fine|surplus|profit|bill|subsidy|spent|paid|pay)\b",
+            r"wages?|income|taxe?s?|budget|deposit|(?<!how )fine|surplus|profit|bill|subsidy|spent|paid|pay)\b",
             r"多少钱|多少元|几块钱|几元|(?:价格|票价|费用|房租|租金|押金|工资|水电费|学费|罚款|补贴|总价|造价|"
             r"薪水)[^，。]{0,6}(?:多少|几|是什么)|花[了费]?多少|付多少|交多少|赔多少|补多少|亏了?多少|"
             r"要多少(?:费|元)",
@@ -187,7 +187,7 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
     (
         ("length",),
         _pattern(
-            r"\bhow (?:far(?! ahead| in advance)|tall|high|wide|deep|thick)\b",
+            r"\bhow (?:far(?! ahead| back| in advance)|tall|high|wide|deep|thick)\b",
             r"\b(?:altitude|distance|elevation|height|width|depth)\b|"
             r"多远|多高|多宽|多深|多厚|海拔|距离|多少(?:米|公里|千米)|面积",
         ),
@@ -204,8 +204,8 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         ("duration", "length"),
         _pattern(
             r"\bhow long\b|\bhow many (?:seconds|minutes|hours|days|nights|weeks|months|years)\b|\bhow (?:soon|"
-            r"far ahead)\b",
-            r"多久|多长|多少(?:天|年|小时|分钟|个月|周)|几(?:天|年|个?月|小时|分钟|周|个?星期)|工期|期限",
+            r"far (?:ahead|back))\b",
+            r"多久|多长|多少(?:天|年|小时|分钟|个月|周)|几(?:天|年|个?月|小时|分钟|周|个?星期)|(?<!施)工期|期限",
         ),
     ),
     (
@@ -226,7 +226,10 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
     ),
     (
         ("person",),
-        _pattern(r"\bwho(?:m|se)?\b|\b(?:which|what) (?:person|people|man|woman)\b|谁|哪位|何人|什么人|哪一?个人"),
+        _pattern(
+            r"\bwho(?:m|se)?\b|\b(?:which|what) (?:person|people|man|woman)\b",
+            r"谁|哪位|何人|什么人|哪一?(?:个人|方)(?!面|法|向|式|案|便)",
+        ),
     ),
     (
         ("place",),

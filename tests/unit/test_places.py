@@ -171,6 +171,19 @@ def test_wrapped_lines_are_one_sentence_and_short_lines_are_not() -> None:
     assert not [p for p in placed(short) if "Lopez Quay" in " ".join(short[p.start : p.end].split())]
 
 
+def test_pictures_links_and_tags_of_a_heading_are_not_shown() -> None:
+    badge = "[![build](https://x.org/b.svg?a=1)](https://x.org)"
+    text = f"# Pools {badge} ![](a.png)\n\n## <a id='s'></a> What [a limit](#limit) is\n\nIt holds for {badge} all.\n"
+
+    place = where(text, "holds for")
+    assert (place.title, place.headings) == ("Pools", ("What a limit is",))
+
+
+def test_a_heading_of_a_picture_alone_or_with_signs_of_comparison_stays() -> None:
+    assert where("# ![logo](a.png)\n\nIt is small.\n", "small").title == "![logo](a.png)"
+    assert where("# When a < b\n\nIt is small.\n", "small").title == "When a < b"
+
+
 def test_underlined_titles_are_headings() -> None:
     text = "Release notes\n=============\n\n2.0\n---\n\nNothing new.\n"
 

@@ -34,6 +34,8 @@ RULE: Final = re.compile(r"([-=~^*_+#.])\1{2,}$")
 DIVIDER: Final = re.compile(r"[|:\s-]{3,}$")
 COUNTS_ROWS: Final = re.compile(r"#|no\.?|nr\.?|pos\.?|item|item no\.?|序号?|编号|号|项次?", re.IGNORECASE)
 """The head of a column that numbers the rows."""
+_PICTURE: Final = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\n]{0,500}\)|</?[a-zA-Z][^<>\n]{0,300}>")
+_LINK: Final = re.compile(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,500}\)")
 BRACKETED: Final = re.compile(r"【([^【】]{1,40})】")
 BOLD: Final = re.compile(r"\*\*([^*]{1,120})\*\*:?$")
 HEADER: Final = re.compile(
@@ -201,3 +203,10 @@ def unwrapped(text: str, lines: list[Span], width: int) -> Iterator[Span]:
             yield begun, end
             begun = following[0]
     yield begun, lines[-1][1]
+
+
+def heading(text: str) -> str:
+    """A heading as it is read: without pictures and tags, links as their words; as it stands where nothing is left."""
+    if not ("](" in text or "<" in text):
+        return text
+    return " ".join(_LINK.sub(r"\1", _PICTURE.sub("", text)).split()) or text

@@ -224,6 +224,7 @@ class _PlaceReader:
 
     def _opened(self, line: Span, title: str, level: int) -> bool:
         self.flush()
+        title = forms.heading(title)
         mark = forms.NUMBERED.match(title) or forms.MARK.match(title)
         number = forms.number(mark) if mark and not title.startswith(tuple("-*+•·◦▪‣–—")) else ""
         title = title[mark.end() :] if mark and title[mark.end() :][:1].isalnum() and number else title

@@ -214,6 +214,28 @@ def test_whoever_searches_and_stores_while_the_file_is_written_waits_for_nothing
     assert seen(opened()) == as_events_say(place)
 
 
+def test_what_is_stored_while_a_file_is_written_is_in_the_next_one(
+    place: Path, opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories, begun, go_on, write = opened(), threading.Event(), threading.Event(), IndexFiles.write
+
+    def slow(*given: Any) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        write(*given)
+
+    monkeypatch.setattr(IndexFiles, "write", slow)
+    memories.store_many("ann", [{"text": f"Ann has cello number {n}."} for n in range(6)])
+    assert begun.wait(10)
+    memories.store_many("ann", [{"text": f"Ann has book number {n}."} for n in range(40)])
+    go_on.set()
+    kept(memories)
+
+    found = IndexFiles(place.with_suffix(".indexes")).open(user_hash("ann"), ENCODER.model, 32)
+    assert found is not None
+    assert len(found.found.records) == 46
+
+
 def test_who_was_overtaken_by_thousands_of_writes_indexes_only_what_is_new(
     opened: Callable[..., RecordStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:

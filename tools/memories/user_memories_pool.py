@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Final
 
@@ -139,6 +139,10 @@ class UserMemoriesPool:
                 memories.keep_index()
             finally:
                 self._keeping.discard(owner)
+            with suppress(StorageError), memories.opened():
+                pass  # reads what was written meanwhile, which asked for no file while this was at it
+            if memories.wants_file():
+                self._keep(owner, memories)
 
         if owner not in self._keeping:
             self._keeping.add(owner)

@@ -123,9 +123,7 @@ class MemoryGraphs:
     def _context(self, user: str, project: str, **more: Any) -> MemoryContext:
         if not isinstance(project, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"A project is named by a text, not by {project!r}. Leave it out where there is none.")
-        own: dict[str, Any] = {name: getattr(self.settings, name) for name in Settings.model_fields}
-        own |= {"user": user, "project": project, **more}
-        return MemoryContext(**own)
+        return MemoryContext.over(self.settings, user=user, project=project, **more)
 
     def _graph(self, name: str) -> Any:
         """Build `recall` or `remember` when it is first needed, so that nothing is imported before."""

@@ -1,9 +1,10 @@
 """`Settings`: every value that can be tuned, with its default and bounds; read from `MEMORY_BANK_*`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic_settings import PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentic_memory_bank.state.errors import SettingsError
@@ -64,14 +65,20 @@ class Settings(ModelTable):
             for name in values:  # first: pydantic-settings has arguments of its own, files to read among them
                 if name not in type(self).model_fields:
                     raise SettingsError(f"There is no setting {name}. {nearest(name, type(self).model_fields)}")
-            try:
+            with _explained():
                 super().__init__(**values)
-            except ValidationError as error:
-                raise SettingsError(_explain(error)) from None
-            except SettingsError:
-                raise
-            except ValueError as error:  # a variable that holds no JSON where there should be some
-                raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
+
+    @classmethod
+    def over(cls, settings: "Settings", **more: Any) -> Self:
+        """Make settings of others and more values; no variable is read again, which takes as long as a search.
+
+        Raises:
+            SettingsError: A value is not allowed.
+        """
+        made = cls.__new__(cls)
+        with _explained():
+            BaseModel.__init__(made, **{name: getattr(settings, name) for name in Settings.model_fields} | more)
+        return made
 
     @classmethod
     def settings_customise_sources(
@@ -391,6 +398,23 @@ def checked_settings(given: object) -> Settings:
     if given is not None and not isinstance(given, Mapping):
         raise SettingsError(f"The settings are of type {type(given).__name__}. Give `Settings`, or a dict of values.")
     return Settings(**{str(name): value for name, value in (given or {}).items()})
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Tell of values that are not allowed in our own words.
+
+    Raises:
+        SettingsError: One is not.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise SettingsError(_explain(error)) from None
+    except SettingsError:
+        raise
+    except ValueError as error:  # a variable that holds no JSON where there should be some
+        raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
 
 
 def _explain(error: ValidationError) -> str:

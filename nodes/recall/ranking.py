@@ -181,6 +181,8 @@ def deduplicated(readings: Sequence[_Reading]) -> list[_Reading]:
 
 
 def _is_same(a: _Reading, b: _Reading) -> bool:
+    if len(a.parts & b.parts) < min(ALIKE, COVERED) * min(len(a.parts), len(b.parts)):
+        return False  # neither below holds, and most pairs share next to nothing
     return _is_alike(a, b) or _covers(a, b)
 
 

@@ -74,7 +74,7 @@ class Planned:
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, suppress_health_check=SLOW, phases=UNSHRUNK)
+@settings(max_examples=4, deadline=None, suppress_health_check=SLOW, phases=UNSHRUNK)
 @given(turns, alphabets, st.sampled_from([1_500, 2_000, 4_000]), st.integers(1, 6))
 def test_any_dialogue_with_parallel_calls_fits_is_whole_and_is_kept(
     plan: list[Any], kind: str, budget: int, keep_last: int

@@ -48,6 +48,22 @@ def test_what_names_its_thing_or_changes_no_value_of_that_kind_is_about_nothing_
 @pytest.mark.parametrize(
     ("before", "said", "named"),
     [
+        ("We want to redo the bathroom this spring.", "roughly 7,500 euros for the whole thing", "the bathroom"),
+        ("I'm planning the trip to Norway.", "Got the quote back, 4,200 euros all in.", "the trip"),
+        ("The plumber came by about the new boiler.", "He wants 900 pounds for everything.", "the new boiler"),
+        ("我们打算重新装修厨房。", "整个下来大概要7500欧元。", "重新装修厨房"),
+        ("We want to redo the bathroom.", "Our kitchen was 7,500 euros for the whole thing.", None),
+        ("We want to redo the bathroom.", "I slept through the whole thing.", None),
+        ("我们打算重新装修厨房。", "婚礼一共花了三万元。", None),
+    ],
+)
+def test_an_amount_for_the_whole_thing_is_of_what_was_named_before(before: str, said: str, named: str | None) -> None:
+    assert thing(said, before) == named
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "named"),
+    [
         ("My mum is in hospital since yesterday.", "shes 78 and takes warfarin", "My mum"),
         ("my colleague Ravi does the deploys", "he's away till the 15th", "my colleague Ravi"),
         ("Dee is my new trainer", "She starts at 9", "Dee"),

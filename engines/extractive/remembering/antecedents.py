@@ -46,7 +46,8 @@ _HAN: Final = lazy_pattern(r"[\u4e00-\u9fff]{2}")
 _THING: Final = lazy_pattern(
     r"\b(?P<thing>(?:my|our|the|his|her|their|an?) (?!(?:lot|rest|whole|same|way|end|moment|thing)\b)"
     r"(?:[a-z][\w'-]* ){0,3}?[a-z][\w'-]*)"
-    r"(?= (?:for|to|on|in|at|is|was|are|were|will|from|with|by|until|till|costs?|starts?|has|have|of)\b|[,.;:!]|$)",
+    r"(?= (?:for|to|on|in|at|is|was|are|were|will|from|with|by|until|till|costs?|starts?|has|have|of|this|last|next"
+    r"|today|tomorrow|yesterday|every)\b|[,.;:!]|$)",
     re.IGNORECASE,
 )
 _SUBJECT: Final = lazy_pattern(
@@ -91,6 +92,26 @@ _ROLE_WORDS: Final = (
 )
 ROLE_NAMES: Final = frozenset(_ROLE_WORDS.split())
 """What somebody is to whoever speaks."""
+_WHOLE: Final = lazy_pattern(
+    r"\bfor (?:the (?:whole|entire) (?:thing|lot|job|project|business)|all of it|everything|the lot)\b"
+    r"|\b(?:all in|all told|altogether|in total|everything included)\b",
+    re.IGNORECASE,
+)
+"""An amount of something as a whole, which was named before: "roughly 7,500 euros for the whole thing"."""
+_PRICED: Final = lazy_pattern(
+    r"\b(?:my|our|the|his|her|their|an?) (?:final |first |rough |total )?(?:quote|estimate|offer|price|bill|invoice|total"
+    r"|cost|budget|sum)s?\b",
+    re.IGNORECASE,
+)
+"""What an amount is called, and not what it is of."""
+_WHOLE_CHINESE: Final = lazy_pattern(
+    r"\A(?:[\u4e00-\u9fff]{1,4}[，,])?(?:整个|全部|总共|一共|加起来|全套)(?:算|做|弄|加|搞)?(?:下来|起来)?"
+    r"(?:大概|大约|差不多|估计|也就|得|要|花了?|是|就|才){1,4}"
+)
+_PLANNED_CHINESE: Final = lazy_pattern(
+    r"(?:打算|准备|计划|决定|考虑|想要?|正在|开始)(?:去|把)?(?P<thing>[\u4e00-\u9fff]{2,10})(?=[，。；！,.!\s]|$)"
+)
+"""What somebody has in mind to do."""
 _WHO: Final = "|".join(sorted(ROLE_NAMES, key=len, reverse=True))
 _PERSON: Final = lazy_pattern(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
@@ -104,6 +125,7 @@ _PERSON_CHINESE: Final = lazy_pattern(
     r"|(?:\A|[，。,有个叫跟和])"
     r"(?P<nick>[老小阿](?![伴师板婆公家时孩区学姐哥妹弟爷奶太人外实的是年头])[\u4e00-\u9fff])(?![\u4e00-\u9fff]?(?:家|店|区|路))"
 )
+_PASTS: Final = frozenset("came went said told got took gave left sent wrote made did had found thought wants".split())
 _FEMALE: Final = lazy_pattern(
     r"\b(?:mum|mom|mother|sister|wife|girlfriend|aunt\w*|gran|grandma|nan|daughter|niece)\b|[妈姐妹女婆姨婶姑娘]"
 )
@@ -138,7 +160,9 @@ def understood(fact: Fact, earlier: Sequence[Turn], turn: Turn) -> Fact:
 
 def is_empty(said: str) -> bool:
     """Whether what is said begins with "it" or "she", or changes what it does not name."""
-    return bool(_OPENS_HER.match(said) or _OPENS_IT.match(said) or _kinds_of_nothing_named(said))
+    return bool(
+        _OPENS_HER.match(said) or _OPENS_IT.match(said) or _is_of_the_whole(said) or _kinds_of_nothing_named(said)
+    )
 
 
 def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> tuple[int, Span] | None:
@@ -155,11 +179,13 @@ def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> t
         return topic
     if kinds := _kinds_of_nothing_named(said):
         return _last(before, lambda one: named_thing(one) if kinds & value_kinds(one) else None)
-    if (her := _OPENS_HER.match(said)) is not None:
+    is_of_the_whole = _is_of_the_whole(said)
+    if not is_of_the_whole and (her := _OPENS_HER.match(said)) is not None:
         other = _MALE if her["she"] or her["ta"] else _FEMALE
         return _person_meant(before, other)
-    if _OPENS_IT.match(said) and (not has_value or value_kinds(said) or _IS_CALLED.match(said)):
-        found = _last(before[-JUST_BEFORE - 1 :], named_thing)
+    is_told_of_it = _OPENS_IT.match(said) and (not has_value or value_kinds(said) or _IS_CALLED.match(said))
+    if is_told_of_it or is_of_the_whole:
+        found = _last(before[-JUST_BEFORE - 1 :], _undertaking if is_of_the_whole else named_thing)
         return found and (found[0] + max(0, len(before) - JUST_BEFORE - 1), found[1])
     return None
 
@@ -204,6 +230,15 @@ def _kinds_of_nothing_named(said: str) -> set[str]:
     return set() if is_named else set[str]().union(*map(value_kinds, changed_clauses(said)))
 
 
+def _is_of_the_whole(said: str) -> bool:
+    """Whether an amount is given of something as a whole, and nothing is named that it could be of."""
+    if len(said) > LONGEST or "amount" not in value_kinds(said):
+        return False
+    if is_cjk(said):
+        return _WHOLE_CHINESE.match(said) is not None
+    return _WHOLE.search(said) is not None and _NAMED.search(_PRICED.sub(" ", _WHOLE.sub(" ", said))) is None
+
+
 def named_thing(sentence: str) -> Span | None:
     """Where a sentence names what it gives a value of: its subject, or else the first thing in it; never a person."""
     patterns = (_SUBJECT_CHINESE, _THING_CHINESE) if is_cjk(sentence) else (_SUBJECT, _THING)
@@ -211,6 +246,12 @@ def named_thing(sentence: str) -> Span | None:
     spans = (match.span("thing") for pattern in patterns for match in pattern.finditer(sentence.strip()))
     found = next((span for span in spans if not _is_person(sentence.strip()[slice(*span)])), None)
     return found and (lead + found[0], lead + found[1])
+
+
+def _undertaking(sentence: str) -> Span | None:
+    """Where a sentence names what may have a price as a whole: a thing, or what somebody has in mind to do."""
+    planned = _PLANNED_CHINESE.search(sentence) if is_cjk(sentence) else None
+    return named_thing(sentence) or (planned and planned.span("thing"))
 
 
 def _named_person(sentence: str, other: re.Pattern[str]) -> Span | None:
@@ -235,7 +276,7 @@ def _is_person(thing: str) -> bool:
 
 
 def _is_name_or_verb(word: str) -> bool:
-    return word[0].isupper() or word.endswith(("s", "ed"))
+    return word[0].isupper() or word.endswith(("s", "ed")) or word in _PASTS
 
 
 def _is_role(word: str) -> bool:

@@ -148,6 +148,25 @@ def test_what_is_understood_through_the_sentence_before_stays_with_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "said", "kept"),
+    [
+        (
+            "My sister Ana has moved to Oslo.",
+            "She works for a bank there.",
+            "(My sister Ana) She works for a bank there.",
+        ),
+        ("My brother runs a bakery.", "He's allergic to nuts.", "(My brother) He's allergic to nuts."),
+        ("The weather was awful all week.", "She works for a bank there.", None),
+        ("My sister Ana has moved to Oslo.", "She is fine.", None),
+    ],
+)
+def test_little_is_enough_where_it_is_known_of_whom(before: str, said: str, kept: str | None) -> None:
+    found = [one.text for one in facts(user(before, id="1"), assistant("I see."), user(said, id="2"))]
+
+    assert [text.partition("): ")[2] for text in found if said in text] == ([] if kept is None else [kept])
+
+
 def test_a_few_words_are_kept_with_the_question_they_answer() -> None:
     found = only(assistant("Nice to meet you. Where do you live?"), "Lisbon.")
 

@@ -99,8 +99,8 @@ _WHOLE: Final = lazy_pattern(
 )
 """An amount of something as a whole, which was named before: "roughly 7,500 euros for the whole thing"."""
 _PRICED: Final = lazy_pattern(
-    r"\b(?:my|our|the|his|her|their|an?) (?:final |first |rough |total )?(?:quote|estimate|offer|price|bill|invoice|total"
-    r"|cost|budget|sum)s?\b",
+    r"\b(?:my|our|the|his|her|their|an?) (?:final |first |rough |total )?(?:quote|estimate|offer|price|bill|invoice"
+    r"|total|cost|budget|sum)s?\b",
     re.IGNORECASE,
 )
 """What an amount is called, and not what it is of."""
@@ -125,7 +125,26 @@ _PERSON_CHINESE: Final = lazy_pattern(
     r"|(?:\A|[，。,有个叫跟和])"
     r"(?P<nick>[老小阿](?![伴师板婆公家时孩区学姐哥妹弟爷奶太人外实的是年头])[\u4e00-\u9fff])(?![\u4e00-\u9fff]?(?:家|店|区|路))"
 )
-_PASTS: Final = frozenset("came went said told got took gave left sent wrote made did had found thought wants".split())
+_PASTS: Final = frozenset(
+    [
+        "came",
+        "went",
+        "said",
+        "told",
+        "got",
+        "took",
+        "gave",
+        "left",
+        "sent",
+        "wrote",
+        "made",
+        "did",
+        "had",
+        "found",
+        "thought",
+        "wants",
+    ]
+)
 _FEMALE: Final = lazy_pattern(
     r"\b(?:mum|mom|mother|sister|wife|girlfriend|aunt\w*|gran|grandma|nan|daughter|niece)\b|[妈姐妹女婆姨婶姑娘]"
 )

@@ -173,7 +173,7 @@ def _of_user(turn: Turn, before: Turn | None, earlier: Sequence[Turn]) -> Iterat
     if answered is not None:
         yield answered
         return
-    yield from _stated(turn, [sentence for sentence in said if sentence.span not in taken])
+    yield from _stated(turn, [sentence for sentence in said if sentence.span not in taken], earlier)
 
 
 def _pick(turn: Turn, said: Sequence[SaidSentence], before: Turn | None) -> Fact | None:
@@ -223,7 +223,7 @@ def _passed_on(turn: Turn, told: Sequence[Span]) -> Iterator[Fact]:
             yield replace(message, trust=TRUST["assistant"])
 
 
-def _stated(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
+def _stated(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -> Iterator[Fact]:
     """What is stated in a turn: each attribute alone, so that a new value takes its place; all else together.
 
     Sentences that follow each other are one memory, since each is understood through those before it.
@@ -231,12 +231,12 @@ def _stated(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
     others: list[SaidSentence] = []
     for sentence in _statements(turn, said):
         if sentence.claims:
-            yield from _together(turn, others)
+            yield from _together(turn, others, earlier)
             others = []
             yield from _by_claim(turn, sentence)
         else:
             others.append(sentence)
-    yield from _together(turn, others)
+    yield from _together(turn, others, earlier)
 
 
 def _statements(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[SaidSentence]:
@@ -264,23 +264,26 @@ def _before_question(sentence: SaidSentence) -> SaidSentence:
     return SaidSentence(told, (sentence.span[0], sentence.span[0] + cut))
 
 
-def _together(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
+def _together(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -> Iterator[Fact]:
     """Statements of a turn as few memories, none longer than a reader takes in at once."""
     group: list[SaidSentence] = []
     for sentence in said:
         if sum(len(one.text) for one in (*group, sentence)) > LONGEST_MEMORY:
-            yield from _one(turn, group)
+            yield from _one(turn, group, earlier)
             group = []
         group.append(sentence)
-    yield from _one(turn, group)
+    yield from _one(turn, group, earlier)
 
 
-def _one(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[Fact]:
+def _one(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -> Iterator[Fact]:
     while said and said[-1].text.endswith((":", "：")):  # it leads to what somebody pasted
         said = said[:-1]
     words = " ".join(sentence.text for sentence in said)
-    if says_enough(words):
-        yield fact_of(turn, tuple(said), _type(words))
+    if not words:
+        return
+    fact = fact_of(turn, tuple(said), _type(words))
+    if says_enough(words) or (says_enough(words, is_resolved=True) and understood(fact, earlier, turn) is not fact):
+        yield fact  # whom it is of was named before: "She works for a bank." says little of anybody, much of a sister
 
 
 def _without(sentence: SaidSentence, start: int) -> SaidSentence:

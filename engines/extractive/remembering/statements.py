@@ -265,9 +265,14 @@ def is_aside(sentence: str) -> bool:
     return _ESCAPED.search(plain) is not None and not names_and_numbers(phrases.OPENING.sub("", plain))
 
 
-def says_enough(text: str) -> bool:
-    """Whether what is stated is enough to be understood later."""
-    terms = len(set(tokenize(text)))
+def says_enough(text: str, *, is_resolved: bool = False) -> bool:
+    """Whether what is stated is enough to be understood later.
+
+    Args:
+        text: What is stated.
+        is_resolved: Whether it is known of whom or what, who are named nowhere in it: "She works for a bank."
+    """
+    terms = len(set(tokenize(text))) + is_resolved
     if phrases.BRIEF.match(text.replace("’", "'")) or _DOES.match(text):
         return terms >= LEAST_SPECIFIC
     if names_and_numbers(phrases.OPENING.sub("", text)):

@@ -157,6 +157,8 @@ def test_what_is_understood_through_the_sentence_before_stays_with_it() -> None:
             "(My sister Ana) She works for a bank there.",
         ),
         ("My brother runs a bakery.", "He's allergic to nuts.", "(My brother) He's allergic to nuts."),
+        ("We have two kids, Maya and Arlo.", "Arlo can't have dairy.", "Arlo can't have dairy."),
+        ("We have two cats.", "Arlo can't have dairy.", None),
         ("The weather was awful all week.", "She works for a bank there.", None),
         ("My sister Ana has moved to Oslo.", "She is fine.", None),
     ],

@@ -165,6 +165,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.antecedents.understood": lambda text: antecedents.understood(
         fact(f"it costs 40 {text}"), [turn(text)], turn(text)
     ),
+    "engines.extractive.remembering.antecedents.is_of_known": lambda text: antecedents.is_of_known(
+        fact(f"Arlo can't have {text}"), [turn(text)], turn(text)
+    ),
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),
     "tools.text.attribution.attributed": lambda text: attributed(text, "", text),

@@ -170,6 +170,18 @@ def test_the_later_turn_wins_whichever_is_found_first() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "stays", "goes", "new"),
+    [
+        ("What do I teach?", "I teach chemistry at a school in Leeds", "the party is in the garden",
+         "it'll be at the riding school instead of the garden"),
+        ("我在哪儿教书？", "我在一所学校教化学", "生日会在花园里办", "生日会改在马术学校，不在花园了"),
+    ],
+)  # fmt: skip
+def test_who_says_instead_of_what_replaces_nothing_else(message: str, stays: str, goes: str, new: str) -> None:
+    assert stays in kept(message, stays, goes, new)
+
+
 def test_a_change_of_something_else_replaces_no_time() -> None:
     old = "I'm on the Immingham run, days, start at five o'clock"
     new = "tablets have gone up, it's a thousand twice now"

@@ -33,6 +33,7 @@ LONGEST: Final = 400
 """Characters of a sentence that is looked into."""
 
 _TOPIC: Final = lazy_pattern(r"\W{0,3}(?P<topic>[A-Z][\w'-]{1,24})[.!:…]+\s")
+_NAME: Final = lazy_pattern(r"\W{0,3}(?P<name>[A-Z][a-z]{1,24})\b")
 _IT: Final = lazy_pattern(r"\b(?:it|that|this|them|those|these|they)\b", re.IGNORECASE)
 _NAMED: Final = lazy_pattern(
     r"\b(?:my|our|the|his|her|their|an?) (?!(?:bit|lot|few|while|way|moment|end)\b)[a-z]", re.IGNORECASE
@@ -45,7 +46,7 @@ _EMPTY_CHINESE: Final = lazy_pattern(
 _HAN: Final = lazy_pattern(r"[\u4e00-\u9fff]{2}")
 _THING: Final = lazy_pattern(
     r"\b(?P<thing>(?:my|our|the|his|her|their|an?) (?!(?:lot|rest|whole|same|way|end|moment|thing)\b)"
-    r"(?:[a-z][\w'-]* ){0,3}?[a-z][\w'-]*)"
+    r"(?:[a-z][\w'-]* ){0,3}?[a-z][\w'-]*(?: of (?:[a-z][\w'-]* ){0,2}?[a-z][\w'-]*)?)"
     r"(?= (?:for|to|on|in|at|is|was|are|were|will|from|with|by|until|till|costs?|starts?|has|have|of|this|last|next"
     r"|today|tomorrow|yesterday|every)\b|[,.;:!]|$)",
     re.IGNORECASE,
@@ -115,10 +116,10 @@ _PLANNED_CHINESE: Final = lazy_pattern(
 _WHO: Final = "|".join(sorted(ROLE_NAMES, key=len, reverse=True))
 _PERSON: Final = lazy_pattern(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
-    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to) )"
+    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to|for|about) )"
     r"(?P<name>(?!(?:He|She|It|That|This|They|There|We|You|What|Who|Hiya|Hi|Hello|Hey|Yes|No|Ok|Okay|Right|Well|Oh|Sorry"
     r"|Thanks|Anyway|Actually|Honestly|Morning|Evening)\b)[A-Z][a-z]{1,20})"
-    r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|,|$)",
+    r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|[,?.!]|$)",
 )
 _PERSON_CHINESE: Final = lazy_pattern(
     rf"(?:我们?家?的?|(?<![\u4e00-\u9fff]))(?P<role>{_WHO})(?P<name>[小阿老大](?![板师])[\u4e00-\u9fff]|(?P<twice>[\u4e00-\u9fff])(?P=twice))?"
@@ -177,6 +178,21 @@ def understood(fact: Fact, earlier: Sequence[Turn], turn: Turn) -> Fact:
     )
 
 
+def is_of_known(fact: Fact, earlier: Sequence[Turn], turn: Turn) -> bool:
+    """Whether it is known of whom or what a fact is: it was named before, or the fact begins with a name that was.
+
+    Args:
+        fact: What a turn says.
+        earlier: The turns before it.
+        turn: The turn itself.
+    """
+    if understood(fact, earlier, turn) is not fact:
+        return True
+    begun = _NAME.match(fact.words)
+    said = "\n".join(one.text[:LONGEST] for one in earlier if one.role == "user") if begun else ""
+    return begun is not None and begun["name"].casefold() in names_and_numbers(said)
+
+
 def is_empty(said: str) -> bool:
     """Whether what is said begins with "it" or "she", or changes what it does not name."""
     return bool(
@@ -218,20 +234,22 @@ def _topic(before: Sequence[str]) -> tuple[int, Span] | None:
 
 def _person_meant(before: Sequence[str], other: re.Pattern[str]) -> tuple[int, Span] | None:
     """The person who was named just before, or who alone was named."""
-    found = _last(before, lambda one: _named_person(one, other))
+    found = _last(before, lambda one: _named_person(one, other), asked=True)
     if found is None or found[0] >= len(before) - JUST_BEFORE:
         return found
     name = before[found[0]][slice(*found[1])]
-    rival = _last(before[: found[0]], lambda one: _named_person(one, other))
+    rival = _last(before[: found[0]], lambda one: _named_person(one, other), asked=True)
     return found if rival is None or before[rival[0]][slice(*rival[1])] == name else None
 
 
-def _last(before: Sequence[str], named: Callable[[str], Span | None]) -> tuple[int, Span] | None:
-    """What is named last in earlier texts, questions aside."""
+def _last(
+    before: Sequence[str], named: Callable[[str], Span | None], *, asked: bool = False
+) -> tuple[int, Span] | None:
+    """What is named last in earlier texts; in questions only where that is asked for."""
     for place in reversed(range(len(before))):
         for start, end in reversed(list(sentences(before[place]))):
             sentence = before[place][start:end]
-            if len(sentence) > LONGEST or QUESTION_END.search(sentence.strip()):
+            if len(sentence) > LONGEST or (not asked and QUESTION_END.search(sentence.strip())):
                 continue
             if found := named(sentence):
                 return place, (start + found[0], start + found[1])

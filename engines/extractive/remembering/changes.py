@@ -60,6 +60,12 @@ _END: Final = re.compile(
 _ANEW: Final = re.compile(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
 _ANEW_CHINESE: Final = re.compile(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
 """What somebody calls new: there was another one before, if the same word was said of it."""
+_INSTEAD: Final = re.compile(
+    r"\b(?:instead of|rather than|in place of) (?P<thing>(?:[\w'-]{1,20} ){0,2}[\w'-]{1,20})"
+    r"|(?:而不是|不(?:在|去|用|吃|喝|住|坐))(?P<zh>[\u4e00-\u9fff]{2,4}?)(?:了|[，。,]|$)",
+    re.IGNORECASE,
+)
+"""What another thing is in the place of."""
 _AGENT: Final = re.compile(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
 _NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
@@ -239,6 +245,13 @@ def changing_terms(text: str) -> frozenset[str]:
 def ended_terms(text: str) -> frozenset[str]:
     """Those of them that stand where something is over, or another thing is in its place."""
     return _announced(text).ended
+
+
+@lru_cache(maxsize=_HELD)
+def terms_left(text: str) -> frozenset[str]:
+    """The words of what a text names as what another thing is in the place of: "at the school instead of the park"."""
+    left = (found["thing"] or found["zh"] for found in _INSTEAD.finditer(text))
+    return frozenset[str]().union(*map(subject_terms, left))
 
 
 @lru_cache(maxsize=_HELD)

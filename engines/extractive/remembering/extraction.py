@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.extractive.remembering.antecedents import (
     LOOKED_BACK,
     antecedent,
     is_empty,
+    is_of_known,
     understood,
 )
 from agentic_memory_bank.engines.extractive.remembering.drafts import SaidSentence, fact_of, owner_of_turn
@@ -282,7 +283,7 @@ def _one(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -> I
     if not words:
         return
     fact = fact_of(turn, tuple(said), _type(words))
-    if says_enough(words) or (says_enough(words, is_resolved=True) and understood(fact, earlier, turn) is not fact):
+    if says_enough(words) or (says_enough(words, is_resolved=True) and is_of_known(fact, earlier, turn)):
         yield fact  # whom it is of was named before: "She works for a bank." says little of anybody, much of a sister
 
 

@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
     changing_terms,
     ended_terms,
     subject_terms,
+    terms_left,
     terms_named_anew,
 )
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -179,13 +180,19 @@ def _links(told: Sequence[Told]) -> Iterator[_Link]:
         for place, new in anew.items()
         if new or announces_change(told[place].text)
     }
+    left = {place: terms_left(told[place].text) for place in later}
     for b, a in permutations(range(len(told)), 2):
         shared = terms[a] & later.get(b, frozenset())
-        if shared and _is_before(told[a], told[b]):
+        if shared and _is_before(told[a], told[b]) and not _is_of_others(left[b], terms, a):
             named = names[a] & names[b]
             strength = sum((1.0 if t in named else _SHARED) / max(1, held[t] - 1) for t in sorted(shared))
             ends = not shared.isdisjoint(ended_terms(told[b].text) | anew[b])
             yield _Link(b, a, min(1.0, strength), any(held[term] == LINKED for term in shared), ends)
+
+
+def _is_of_others(left: frozenset[str], terms: Sequence[frozenset[str]], place: int) -> bool:
+    """Whether what a change names as being left is in other memories, and not in the one at a place."""
+    return terms[place].isdisjoint(left) and sum(not words.isdisjoint(left) for words in terms) > 1
 
 
 def _repeats(told: Sequence[Told]) -> frozenset[int]:

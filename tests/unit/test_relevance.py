@@ -182,6 +182,12 @@ def test_who_says_instead_of_what_replaces_nothing_else(message: str, stays: str
     assert stays in kept(message, stays, goes, new)
 
 
+def test_what_another_thing_costs_now_replaces_no_price() -> None:
+    flat, car = "the flat costs us 1,150 a month", "the car costs us 240 a month now"
+
+    assert kept("How much is the flat?", flat, car, chances=(0.8, 0.1)) == [flat]
+
+
 def test_a_change_of_something_else_replaces_no_time() -> None:
     old = "I'm on the Immingham run, days, start at five o'clock"
     new = "tablets have gone up, it's a thousand twice now"

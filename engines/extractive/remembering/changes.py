@@ -102,7 +102,7 @@ _GENERAL: Final = frozenset(
         " say tell make take let good new old bit lot way back much many keep put people user assistant today everybody"
         " everyone always every done work off person name night morning evening afternoon weekend stay first next last"
         " book went came got gone made took told said thought kept move change switch shift drop put raise bump cut"
-        " dollar pound euro buck quid cent percent shilling am pm"
+        " dollar pound euro buck quid cent percent shilling am pm cost"
     )
 )
 """What is said of everything."""

@@ -84,7 +84,7 @@ class _Question(NamedTuple):
 
     ids: Sequence[str]
     turn: str
-    """The turn that told of other things beside the wish."""
+    """The turn, where it told of other things beside the wish, or may be none."""
     pieces: Sequence[int]
     """The numbers of its pieces that go, too."""
 
@@ -128,7 +128,7 @@ class ForgettingListener:
         answer = self._answer(words, wish, message)
         if answer is None:
             return ForgettingTurn(unkept, False)
-        news = _news(message, wish, is_open=forgetting.asks_back(answer)) if wish else None
+        news = _kept(message, wish, is_open=forgetting.asks_back(answer)) if wish else None
         return ForgettingTurn([*unkept, news or _marked(message), _marked(AIMessage(answer))], True, news)
 
     def _guessed(self, words: str) -> Wish | None:
@@ -138,7 +138,7 @@ class ForgettingListener:
 
         def heard(text: str) -> Telling | None:
             is_heard = sounds_like_a_wish(text, self._vector)
-            return Telling("about", text, is_sure=False, is_guessed=True) if is_heard else None
+            return Telling("about", text, is_sure=False, is_guessed=True, is_plain=False) if is_heard else None
 
         return wish_in(words, heard)
 
@@ -221,9 +221,9 @@ class ForgettingListener:
         if ids and not also and told.is_sure and is_small(reached.records):
             records.delete(user, reached.ids)
             return forgetting.erased(words_gone(reached), chinese=chinese)
-        news = _news(message, wish, is_open=True)
-        turn = turns_of([news])[0].id if news else ""
-        self._ask(_Question(reached.ids, turn, places_of(wish.news, subjects)))
+        kept = _kept(message, wish, is_open=True)
+        turn, said = (turns_of([kept])[0].id, text_of(kept)) if kept else ("", "")
+        self._ask(_Question(reached.ids, turn, places_of(said, subjects, wish.news)))
         return forgetting.would_erase(words_gone(reached), chinese=chinese, is_near=not (ids or also))
 
     def _also(self, everything: Sequence[Record], wish: Wish, said: str, ids: Sequence[str]) -> list[str]:
@@ -370,12 +370,19 @@ def _unkept(messages: Sequence[AnyMessage], last: HumanMessage) -> Iterator[AnyM
                 yield _marked(message)
             is_asked = is_answered and message.text.rstrip().endswith(("?", "？"))
         elif isinstance(message, HumanMessage):
-            words, after = text_of(message), messages[place + 1 :][:1]
-            is_open = any(isinstance(one, AIMessage) and forgetting.asks_back(one.text) for one in after)
+            words, after = text_of(message), messages[place + 1 : place + 3]
+            is_open = any(isinstance(one, AIMessage) and forgetting.asks_back(one.text) for one in after[:1])
             is_reply, wish = is_asked and (is_yes(words) or is_no(words)), wish_in(words)
             is_answered = is_reply or is_open or (wish is not None and wish.telling.is_sure)
-            if is_answered and not message.additional_kwargs.get(RECALLED):
+            is_plain = is_reply or (wish is not None and wish.telling.is_plain)
+            is_kept = not is_plain and not any(is_yes(text_of(one)) for one in after[1:])
+            if is_answered and not is_kept and not message.additional_kwargs.get(RECALLED):
                 yield (_news(message, wish, is_open=is_open) if wish else None) or _marked(message)
+
+
+def _kept(message: HumanMessage, wish: Wish, *, is_open: bool) -> HumanMessage | None:
+    """What is kept of a message with a wish; what may be none is kept as it was said until a yes says that it was."""
+    return _news(message, wish, is_open=is_open) if wish.telling.is_plain else message
 
 
 def _news(message: HumanMessage, wish: Wish, *, is_open: bool) -> HumanMessage | None:

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from agentic_memory_bank.engines.extractive.forgetting import wish_in
+from agentic_memory_bank.engines.extractive.forgetting import plain_wish_in
 from agentic_memory_bank.nodes.react_mem.episodes import masked as without_credentials
 from agentic_memory_bank.nodes.recall.ranking import is_harmful
 from agentic_memory_bank.prompts import forgetting
@@ -84,7 +84,7 @@ class McpTools:
 
     def remember(self, text: Text) -> McpRemembered:
         """Keep something for later conversations. A value that has changed takes the place of the earlier one."""
-        wish = wish_in(text)
+        wish = plain_wish_in(text)
         if wish is not None and not wish.news:
             return {"stored": [], "replaced": [], "contradictions": [], "note": forgetting.not_stored(_FINDS)}
         text, note = (text, "") if wish is None else (wish.news, forgetting.news_stored(wish.news, _FINDS))

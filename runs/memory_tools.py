@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from agentic_memory_bank.engines.extractive.forgetting import wish_in
+from agentic_memory_bank.engines.extractive.forgetting import plain_wish_in
 from agentic_memory_bank.nodes.forgettable import is_small
 from agentic_memory_bank.nodes.recall.ranking import is_harmful
 from agentic_memory_bank.prompts import forgetting
@@ -143,7 +143,7 @@ class _UserMemoryTools:
 
     def store(self, text: str, type: StorableType = "semantic") -> str:
         with _told_to_the_model():
-            wish = wish_in(text)
+            wish = plain_wish_in(text)
             if wish is not None and not wish.news:
                 return forgetting.not_stored(_FINDS)
             kept = self._memories.store(wish.news if wish else text, type=type, **self._whose)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.forgetting import told_to_forget
+from agentic_memory_bank.engines.extractive.forgetting import plain_wish_in
 from agentic_memory_bank.nodes.recall.ranking import is_harmful, jaccard
 from agentic_memory_bank.runs.memory_files import OWN, SHOWN, current, file_name, shown
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
@@ -223,7 +223,7 @@ def _check(gone: Sequence[str], new: Sequence[str]) -> None:
     for line in new:
         if len(line) > MAX_TEXT:
             raise InputTooLarge(f"A line has more than {MAX_TEXT:,} characters. A memory is one fact; divide it.")
-        if is_harmful(line) or told_to_forget(line):
+        if is_harmful(line) or plain_wish_in(line):
             raise InputError(f"This is an order and no memory, so nothing was written: {line[:100]!r}.")
 
 

@@ -31,16 +31,18 @@ from agentic_memory_bank.engines.extractive.reading.dates import (
     tells_of_event,
     written,
 )
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, in_both
+from agentic_memory_bank.engines.extractive.remembering.amendments import amended_later, retracts
+from agentic_memory_bank.engines.extractive.remembering.changes import in_both
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
+from agentic_memory_bank.engines.extractive.remembering.later import may_change
 from agentic_memory_bank.engines.extractive.remembering.queries import (
     attribute_asked_for,
     gate,
     is_small_talk,
     rewrite,
 )
-from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
+from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve, words_replaced
 from agentic_memory_bank.engines.extractive.remembering.standing import standing
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
@@ -52,20 +54,23 @@ __all__ = [
     "Likeness",
     "MessageReading",
     "Told",
-    "announces_change",
+    "amended_later",
     "in_both",
     "attribute_asked_for",
     "day_of",
     "is_comparable",
     "is_idle_talk",
     "is_small_talk",
+    "may_change",
     "only_asks",
     "event_asked_before",
     "past_asked",
+    "retracts",
     "tells_of_event",
     "safe_words",
     "shown_text",
     "succeeded",
+    "words_replaced",
     "written",
 ]
 

@@ -25,6 +25,7 @@ from agentic_memory_bank.engines.extractive.remembering.wish_head import sounds_
 from agentic_memory_bank.engines.extractive.remembering.wishes import (
     Wish,
     places_of,
+    plain_wish_in,
     subjects_described,
     wish_in,
     without,
@@ -49,6 +50,7 @@ __all__ = [
     "parts_meant",
     "people_meant",
     "places_of",
+    "plain_wish_in",
     "roots_of",
     "shared_words",
     "sounds_like_a_wish",

@@ -7,7 +7,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agentic_memory_bank.engines.extractive.forgetting import wish_in
+from agentic_memory_bank.engines.extractive.forgetting import plain_wish_in
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes import agent_messages
 from agentic_memory_bank.nodes.memory_deps import keeps
@@ -108,7 +108,7 @@ class AgentMemoryTools:
         scope = self._scope(runtime)
         if scope is None:
             return four_tiers.OUT_OF_REACH
-        wish = wish_in(text)
+        wish = plain_wish_in(text)
         text = text if wish is None else wish.news  # what is told beside a wish to forget is kept, and no word of it
         if not text.strip() or secrets_in(text) or is_order(text):
             return four_tiers.REFUSED

@@ -25,6 +25,7 @@ from agentic_memory_bank.engines.extractive.conversation import (
     shown_text,
     succeeded,
     tells_of_event,
+    words_replaced,
 )
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -172,11 +173,18 @@ class _TimedSearch:
         records, asked = self.records(), self.asked
         found = as_one([self._search(records, query, asked) for query in queries])
         if self.as_of is None:
-            return found
+            return [one._replace(before=self._before(records, one.record)) for one in found]
         heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
         held = [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
         whole = [one.record for one in held if heirs[one.record["id"]]]
         return [one for one in held if not any(is_left_of(one.record, other) for other in whole)]
+
+    def _before(self, records: RecordStore, record: Record) -> str:
+        """What a memory in other words has taken the place of: only by that it says what it is about."""
+        olds = (records.get(self.owner.user, id) for id in record["replaces"])
+        told = (unattributed(one["text"])[2] for one in olds if one and one["replaced_how"] == "supersede")
+        words = unattributed(record["text"])[2][:MOST_READ]
+        return " ".join(words_replaced(words, text[:MOST_READ]) for text in told).strip()[:MOST_READ]
 
     def _threshold(self, query: str) -> Threshold:
         if not self.asked["by_kind"]:
@@ -293,7 +301,7 @@ def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
     each = sorted(set(days))
     return [
         Likeness(
-            text=unattributed(one.record["text"])[2],
+            text=f"{unattributed(one.record['text'])[2]} {one.before}".strip(),
             speaker=_named_speaker(one),
             cosine=one.cosine,
             coverage=one.coverage,

@@ -3,7 +3,7 @@
 What is resolved is in no checkpoint: a later stage that is resumed without it resolves again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -11,7 +11,13 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.conversation import ConversationEngine, ExistingMemory, Fact, Resolution
-from agentic_memory_bank.engines.extractive.conversation import announces_change, is_comparable
+from agentic_memory_bank.engines.extractive.conversation import (
+    amended_later,
+    day_of,
+    is_comparable,
+    may_change,
+    retracts,
+)
 from agentic_memory_bank.engines.factory import MeteredEngine
 from agentic_memory_bank.nodes.deps import Owner, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
@@ -25,7 +31,7 @@ from agentic_memory_bank.nodes.remember.extraction import (
 )
 from agentic_memory_bank.state.conversations import MemoryContext, RememberState, RememberUpdate
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.state.records import RecordType
+from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MemoryQuery, NewMemory
 
@@ -33,6 +39,10 @@ EXTRACTED: Final[tuple[RecordType, ...]] = ("semantic", "procedural", "episodic"
 """The types of memories that are extracted from what is said."""
 SIMILAR: Final = 10
 """How many memories that are there a new one is compared with."""
+LATEST: Final = 20
+"""How many of the last facts a correction is read beside that names nothing of what it corrects."""
+LATELY: Final = 30
+"""Days after which nobody can say any more what such a correction was about."""
 ROUNDED: Final = 6
 """Digits of a cosine that mean anything: the others depend on the machine."""
 NEW: Final = "new "
@@ -70,7 +80,9 @@ def resolve_facts(
     found = state.get("drawn")
     drawn = found if isinstance(found, Extraction) else extract_facts(state, runtime, deps, outage, metered)
     owner, records = owner_of(runtime), deps.records(runtime)
-    facts = tuple((batch.conversation, fact) for batch in drawn.batches for fact in batch.facts)
+    facts = tuple(
+        _in_full([(batch.conversation, fact) for batch in drawn.batches for fact in batch.facts], owner, records)
+    )
     known = records.find_same(owner.user, [draft_from_fact(fact, said_in, owner.project) for said_in, fact in facts])
     open_ = [place for place, there in enumerate(known) if there is None]
     chosen = [facts[place][1] for place in open_]
@@ -82,6 +94,34 @@ def resolve_facts(
     if metered.failures:
         degraded += (f"weigh: {type(metered.failures[0]).__name__} ({len(metered.failures)} of its questions)",)
     return ResolvedFacts(drawn, facts, tuple(resolutions), degraded)
+
+
+def _in_full(facts: Sequence[tuple[str, Fact]], owner: Owner, records: RecordStore) -> Iterator[tuple[str, Fact]]:
+    """The facts; a correction that names nothing with what it corrects of what was told in another conversation.
+
+    What a killed run has replaced by what it stored of this very conversation is looked at as it was before.
+    """
+    wanted = any(retracts(fact.words) for _, fact in facts)
+    told = _told_lately(owner, records) if wanted else []
+    said_in = {one["id"]: {source["conversation"] for source in one["sources"]} for one in told}
+    for conversation, fact in facts:
+        others = [
+            ExistingMemory.of(one)
+            for one in told
+            if conversation not in said_in[one["id"]]
+            and (one["replaced_by"] is None or conversation in said_in.get(one["replaced_by"], ()))
+        ]
+        yield conversation, amended_later(fact, [one for one in others if _is_recent(one, fact)])
+
+
+def _told_lately(owner: Owner, records: RecordStore) -> Sequence[Record]:
+    """The last facts of a user, those too that are replaced by now."""
+    return records.list(owner.user, project=owner.project, types=EXTRACTED, limit=LATEST, replaced=True).records
+
+
+def _is_recent(known: ExistingMemory, fact: Fact) -> bool:
+    told, now = day_of(known.date), day_of(fact.date)
+    return told is not None and now is not None and 0 <= (now - told).days <= LATELY
 
 
 def draft_from_fact(fact: Fact, conversation: str, project: str) -> NewMemory:
@@ -133,7 +173,7 @@ def _there(facts: Sequence[Fact], owner: Owner, records: RecordStore) -> list[li
 
 def _types(fact: Fact) -> list[RecordType]:
     """The types of memories that a new one may say again, or change."""
-    return list(EXTRACTED) if fact.amends or announces_change(fact.words) else [fact.type]
+    return list(EXTRACTED) if fact.amends or may_change(fact.words) else [fact.type]
 
 
 def _cosine(words: Sequence[str], deps: MemoryDeps) -> Callable[[str, str], float]:

@@ -142,6 +142,16 @@ def test_what_is_more_is_shown_and_goes_after_a_yes_and_not_after_another_messag
     assert not house.is_held("two cats", "a boat")
 
 
+@pytest.mark.parametrize(("reply", "is_kept"), [("是的。", False), ("不用。", True), ("我住在成都。", True)])
+def test_what_only_sounds_like_a_wish_is_kept_unless_it_is_confirmed(house: House, reply: str, is_kept: bool) -> None:
+    house.know("我炒股赔了二十万。")
+    assert house.say("我炒股赔钱的事，你当耳旁风就行").endswith("？")
+
+    house.say(reply)
+
+    assert house.is_held("耳旁风") == house.is_held("二十万") == is_kept
+
+
 def test_what_is_refused_stays(house: House) -> None:
     house.know(*(f"My sister Greta has {what}." for what in ("a boat", "two cats", "a red car", "a house in Rome")))
     house.say("Forget everything about my sister")

@@ -77,6 +77,59 @@ def test_what_is_wished_in_own_words_is_asked_about_and_goes_after_a_yes(
     assert any("RX12" in text for text in texts(memories))
 
 
+@pytest.mark.parametrize("reply", ["No, leave it.", "My plate is RX12 KLM."])
+@pytest.mark.parametrize(("known", "said"), [WISHES[0], WISHES[3], WISHES[-1]])
+def test_what_is_no_wish_after_all_is_remembered_as_it_was_said(
+    model: LocalEmbeddings, known: str, said: str, reply: str
+) -> None:
+    store = InMemoryStore()
+
+    def opened() -> Memories:
+        return Memories(store, embeddings=model, settings={"recall_timeout": 60.0})
+
+    with opened() as memories:
+        memories.remember(known, user="ana", conversation_id="before", end=True)
+        assert say(memories, said).endswith(("?", "？"))
+    with opened() as memories:
+        say(memories, reply)
+        memories.remember([], user="ana", conversation_id="now", end=True)
+
+        assert any(known[:-1] in text for text in texts(memories))
+        assert any(said in text for text in texts(memories))
+        assert not any("erase" in text or "删除" in text for text in texts(memories))
+
+
+def test_a_wish_in_plain_words_is_kept_nowhere_whatever_is_answered(memories: Memories) -> None:
+    debts = [f"My sister owes {whom} money." for whom in ("the bank", "Tom", "our aunt", "her boss")]
+    memories.remember(debts, user="ana", conversation_id="before", end=True)
+
+    assert say(memories, "Please forget my sister's debts").endswith("?")
+    say(memories, "No, leave it.")
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    assert sum("sister" in text for text in texts(memories)) >= len(debts)
+    assert not any("debts" in text for text in texts(memories))
+
+
+@pytest.mark.parametrize("reply", ["Yes.", "No."])
+def test_a_conversation_handed_over_again_keeps_what_may_have_been_a_wish_once_or_not_at_all(
+    memories: Memories, reply: str
+) -> None:
+    known, wish = WISHES[0]
+    memories.remember(known, user="ana", conversation_id="before", end=True)
+    said: list[dict[str, str]] = [{"role": "user", "content": wish}]
+    for words in (reply, "I live in Oslo now.", "What else is new?"):
+        output = memories.talk(said, user="ana", conversation_id="now")
+        assert memories.flush(30)
+        said += [{"role": "assistant", "content": output["messages"][-1].text}, {"role": "user", "content": words}]
+    memories.talk(said, user="ana", conversation_id="now")
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    facts = memories.list(user="ana", limit=100, replaced=True).records
+    assert sum(wish in one["text"] for one in facts if one["type"] != "verbatim") == (reply == "No.")
+    assert not any("erase" in text.casefold() for text in texts(memories))
+
+
 @pytest.mark.parametrize("said", [said for _, said in WISHES[:3] + WISHES[-1:]])
 def test_where_nothing_that_is_known_fits_it_is_a_message_like_any_other(memories: Memories, said: str) -> None:
     memories.remember("My plate is RX12 KLM.", user="ana", conversation_id="other", end=True)

@@ -226,6 +226,8 @@ def test_a_wish_in_other_words_is_heard(said: str) -> None:
         "别忘了把我的外套带上",
         "怎么把衣服上的咖啡渍去掉",
         "我就当他没说",
+        "银行那笔我终于还清了",
+        "你说的那块招牌我看清了",
     ],
 )
 def test_what_is_no_wish_is_not_heard(said: str) -> None:
@@ -609,6 +611,35 @@ def test_what_a_turn_tells_of_the_thing_itself_goes_with_it_after_a_yes(opened: 
 
     assert is_held(memories, "Graz") == is_held(memories, "cello") == (yes == "No.")
     assert is_held(memories, "RX12 KLM")
+
+
+@pytest.mark.parametrize("reply", ["Yes.", "No.", "I live in Oslo."])
+def test_what_only_the_message_as_a_whole_may_mean_is_kept_unless_it_is_confirmed(opened: Open, reply: str) -> None:
+    memories = opened()
+    know(memories, "We dig the allotment on Sundays.")
+
+    asked = say(memories, "the allotment thing, scratch what I told you, we keep bees in Porto now")
+    assert asked.endswith("?")
+    say(memories, reply)
+    memories.remember([], user="ana", conversation_id="now", end=True)
+
+    assert is_held(memories, "bees in Porto")
+    assert is_held(memories, "Sundays") == is_held(memories, "scratch what I told you") == (reply != "Yes.")
+
+
+def test_what_the_head_heard_is_gone_to_the_byte_after_a_yes_in_another_process(opened: Open, tmp_path: Path) -> None:
+    memories = opened()
+    know(memories, "我炒股赔了二十万。")
+    assert say(memories, "我炒股赔钱的事，你当耳旁风就行").endswith("？")
+    assert is_held(memories, "耳旁风")
+    memories.close()
+
+    memories = opened()
+    say(memories, "是的。")
+    memories.close()
+
+    files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert not any(word.encode() in held for word in ("耳旁风", "赔了") for held in files)
 
 
 def test_another_message_is_no_yes_to_what_was_told_beside_a_wish(opened: Open) -> None:

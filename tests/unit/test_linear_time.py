@@ -221,9 +221,12 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[:LONGEST], lambda _: None
     ),
     "engines.extractive.remembering.wishes.wish_in": lambda text: wishes.wish_in(f"Forget my tea. {text}"[:LONGEST]),
+    "engines.extractive.remembering.wishes.plain_wish_in": lambda text: wishes.plain_wish_in(
+        f"Forget my tea. {text}"[:LONGEST]
+    ),
     "engines.extractive.remembering.wishes.without": lambda text: wishes.without(text, subjects.subjects_of("my tea")),
     "engines.extractive.remembering.wishes.places_of": lambda text: wishes.places_of(
-        text, subjects.subjects_of("my tea")
+        text, subjects.subjects_of("my tea"), ""
     ),
     "engines.extractive.remembering.wishes.words_at": lambda text: wishes.words_at(text, [0]),
     "engines.extractive.remembering.deletion.echoes_in": lambda text: deletion.echoes_in(text, ["tea"]),

@@ -264,6 +264,8 @@ class MemoryHit(NamedTuple):
     """Share of the words of the query that the memory holds, each by its rarity among all memories."""
     rarest: float = 0.0
     """The rarity of the rarest word they share: 1 for one that no other memory holds."""
+    before: str = ""
+    """The words of what the memory has taken the place of, where whoever searched looked."""
 
 
 class RecordThreshold(NamedTuple):

@@ -132,6 +132,15 @@ ENGLISH: Final = _compiled(
         rf"|turned))(?: an?)?{_ADV} (?P<value>vegan|vegetarian|pescatarian|flexitarian|omnivore)\b",
     ),
     (
+        "diet",
+        rf"{_WHO}(?:{_HAVE}|{_BE}){_ADV}(?: started| gone back to| went back to| back to)? (?:eat|eats|eating)"
+        r" (?P<value>meat|fish|everything)(?= (?:again|now|these days)\b)",
+    ),
+    (
+        "diet",
+        rf"{_WHO}{_HAVE}{_ADV} (?:started|gone back to|went back to) eating (?P<value>meat)\b",
+    ),
+    (
         "favourite",
         rf"(?P<who>(?<!one of )\b(?:my|our))(?: all-time| current| new"
         rf"| absolute)* favou?rite (?P<about>\w+(?: \w+){{0,2}}?)(?: is| are"
@@ -202,6 +211,7 @@ CHINESE: Final = _compiled(
         rf"{_CHINESE_WHO}{_CHINESE_NOW}(?:是|当了?)(?:一?[名个位])(?P<value>[\u3400-\u9fffA-Za-z]{{2,12}}?)(?=[，。！,.!\s]|$)",
     ),
     ("diet", rf"{_CHINESE_WHO}{_CHINESE_NOW}(?P<not>不再|不)?(?:是|吃)(?P<value>素食主义者|素食者?|纯素|素)"),
+    ("diet", rf"{_CHINESE_WHO}{_CHINESE_NOW}(?:又|重新|恢复|开始|能)+吃(?P<value>肉|荤)了?(?=[，。！]|$)"),
     ("favourite", rf"{_CHINESE_WHO}最(?:喜欢|爱)的(?P<about>[\u3400-\u9fff]{{1,6}}?)是{_CHINESE_VALUE}"),
     (
         "liking",

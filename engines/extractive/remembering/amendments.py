@@ -8,11 +8,18 @@ who does something by who does it now. All that a correction says must be that v
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, TurnQuote
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
-from agentic_memory_bank.engines.extractive.remembering.amendments_chinese import amended_in_chinese
+from agentic_memory_bank.engines.extractive.remembering.alike import are_alike
+from agentic_memory_bank.engines.extractive.remembering.amendments_chinese import (
+    amended_in_chinese,
+    taken_back_in_chinese,
+)
 from agentic_memory_bank.engines.extractive.remembering.changes import clause_spans, subject_terms, value_kinds
+from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, is_supposed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
@@ -143,6 +150,55 @@ def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Ame
     return None
 
 
+def amended_later(fact: Fact, told: Sequence[ExistingMemory]) -> Fact:
+    """A correction that names nothing, with the one memory of other conversations that it may correct; else as it is.
+
+    Where two give a value of its kind nobody can say which is meant.
+
+    Args:
+        fact: What is said now.
+        told: What the same user told lately.
+    """
+    is_open = fact.amends is None and len(fact.quotes) == 1 and retracts(fact.words)
+    found = [(one, change) for one in told if (change := _amended_in(fact, one))] if is_open else []
+    if len(found) != 1:
+        return fact
+    known, change = found[0]
+    frame, gone = (known.words[slice(*span)] for span in (change.frame, change.gone))
+    text = fact.text.replace(fact.words, f"({frame}) {fact.words}", 1)
+    return replace(fact, text=text, amends=TurnQuote("", gone, change.gone))
+
+
+def retracts(said: str) -> bool:
+    """Whether a sentence takes something back, and names nothing of it."""
+    if (
+        len(said) > LONGEST
+        or is_supposed(said)
+        or not (taken_back_in_chinese if is_cjk(said) else _TAKES_BACK.search)(said)
+    ):
+        return False
+    return amended_in_chinese(said, is_answer=False) is not None if is_cjk(said) else _of_value(said) is not None
+
+
+def _amended_in(fact: Fact, known: ExistingMemory) -> Amendment | None:
+    is_own = known.speaker == fact.speaker and not is_of_another(fact.words, known.words)
+    found = amended(fact.words, [known.words]) if is_own else None
+    if found is None:
+        return None
+    gone = known.words[slice(*found.gone)]
+    return found if are_alike(fact.words, gone) or _PLANNED.search(known.words) else None
+
+
+_PLANNED: Final = lazy_pattern(
+    r"\b(?:going|flying|driving|off|travel(?:l?ing)?|trip|holiday|vacation"
+    r"|book(?:ed|ing)?) (?:to|in|at)\b|\bspending \w+ (?:in|at)\b|\bplan(?:ning)?\b"
+    r"|\bwe(?:'ll|'re going to| are going to| will)\b|旅游|旅行|机票|酒店|民宿|国庆|五一|春节|元旦|假期"
+    r"|暑假|寒假|周末|下个?月|打算|计划|准备去|去[^，。]{1,6}玩",
+    re.IGNORECASE,
+)
+"""What is still to come, and may be changed: a place by a place."""
+
+
 Matcher = Callable[[str], Span | None]
 """Where a clause holds the old value; None where it holds none of the kind."""
 
@@ -268,8 +324,8 @@ def _of_value(said: str) -> Matcher | None:
         return None
     parts = [_JOINED.sub("", part[0]) for part in _PARTS.finditer(_without_marks(said))]
     valued = [part for part in parts if _kinds(part)]
-    if len(valued) != 1 or _rest(part := valued[0]):
-        return None
+    if not valued or _rest(part := valued[0]) or not (len(valued) == 1 or all(map(_rest, valued[1:]))):
+        return None  # of further values the others say why
     if not takes_back and (any(map(_BEGINS_ANEW.match, parts)) or _SUBJECT.match(said)):
         return None
     return _holder(_KIND_PATTERNS[_kinds(part)[0]], besides=part)

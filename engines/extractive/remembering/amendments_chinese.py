@@ -90,6 +90,11 @@ def amended_in_chinese(said: str, *, is_answer: bool) -> Matcher | None:
     return _of_sort(parts[-1]) if takes_back and parts and "还是" in said else None
 
 
+def taken_back_in_chinese(said: str) -> bool:
+    """Whether somebody takes back what they said, and does not only say what is so now."""
+    return _TAKES_BACK.search(said) is not None
+
+
 def _is_only(part: str, pattern: re.Pattern[str]) -> bool:
     """Whether a part says nothing but a value of a kind."""
     found = pattern.search(part)

@@ -18,7 +18,7 @@ _GROUPS: Final = """
 live lives living lived flat apartment house home place moved moving move rent renting based reside address hometown
 grew-up come-from settled neighbourhood stay 住 搬 租 房子 公寓 住处 老家 家在 出租屋 宿舍 小区 落脚 | roommate
 flatmate housemate share sharing shares lodger living-with moved-in 室友 合租 同住 舍友 同屋 一起住 | rent landlord
-landlady lease tenant mortgage 房租 房东 租金 租约 房贷 月供 | job work works working worked employer company firm
+landlady lease tenant mortgage 房租 房东 租金 租约 房贷 月供 租 | job work works working worked employer company firm
 office profession occupation career for-a-living trade day-job shift trainee hired quit employed business run runs
 self-employed freelance startup studio 工作 上班 公司 单位 职业 岗位 跳槽 离职 入职 辞职 做什么 干什么 开店 创业
 工作室 当老师 行业 本行 店 自由职业 接单 | boss supervisor supervise supervises manager manages report-to
@@ -118,7 +118,8 @@ django flask rails react vue svelte angular spring laravel nextjs htmx fastapi �
 python
 java javascript typescript rust golang ruby kotlin swift php 编程语言 | server hosting host cloud aws azure gcp
 hetzner
-heroku vps 服务器 云 | laptop computer pc macbook thinkpad mac ubuntu linux windows operating-system 电脑 笔记本
+heroku vps 服务器 云 | internet broadband wifi wi-fi fibre router 宽带 网络 路由器 无线网 光纤 |
+laptop computer pc macbook thinkpad mac ubuntu linux windows operating-system 电脑 笔记本
 系统 |
 airline airlines carrier lufthansa ryanair easyjet klm tap emirates 航空公司 航班 | exercise exercises squat squats
 lunges deadlift deadlifts push-ups planks burpees cardio weights 深蹲 硬拉 俯卧撑 动作

@@ -16,9 +16,10 @@ from agentic_memory_bank.engines.extractive.reading.attributes import (
 from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.antecedents import named_thing
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, replaced, without
+from agentic_memory_bank.engines.extractive.remembering.changes import replaced, without
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.labels import labelled
+from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, like_value, may_change, outdated
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -68,12 +69,12 @@ def resolve(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
             left = {id: words for _, one in chosen for id, words in one.left.items()}
             ids = tuple(alike if many else alike[:1])
             return Resolution(verdict, ids, first.is_newer, first.values, first.reason, left)
-    return Resolution("create")
+    return _of_the_only_one(fact, [known for known, _ in found])
 
 
 def is_comparable(one: Fact | ExistingMemory, other: ExistingMemory) -> bool:
     """Whether two memories may say the same, or one correct the other: what happened on two days happened twice."""
-    if isinstance(one, Fact) and (one.amends or announces_change(one.words)):
+    if isinstance(one, Fact) and (one.amends or may_change(one.words)):
         return True
     return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
 
@@ -197,12 +198,43 @@ def _is_newer(fact: Fact, known: ExistingMemory) -> bool:
 
 def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
     """The judgement where the new memory announces that what the other one says has changed; None where it does not."""
-    if not fact.speaker or fact.speaker != known.speaker or fact.trust < known.trust or not _is_newer(fact, known):
+    if not _may_replace(fact, known):
         return None
-    gone = _amended(fact, known) or replaced(fact.words, known.words)
-    if not gone:
-        return None
-    left = without(known.words, gone)
+    gone = _amended(fact, known)
+    if not gone and not is_of_another(fact.words, known.words):
+        gone = replaced(fact.words, known.words) or outdated(fact.words, known.words)
+    return _without_clauses(fact, known, gone) if gone else None
+
+
+def _may_replace(fact: Fact, known: ExistingMemory) -> bool:
+    """Whether one who is trusted as much says something later."""
+    is_same = bool(fact.speaker) and fact.speaker == known.speaker
+    return is_same and fact.trust >= known.trust and _is_newer(fact, known)
+
+
+def _of_the_only_one(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
+    """The judgement where one memory alone gives another value of what the new one is about, and says nothing else."""
+    later = [known for known in similar if _may_replace(fact, known) and day_of(known.date) != day_of(fact.date)]
+    may = [known for known in later if not is_of_another(fact.words, known.words)]
+    found = [(known, gone) for known in may if (gone := like_value(fact.words, known.words))]
+    only = _without_clauses(fact, *found[0]) if len(found) == 1 else None
+    return only if only and not only.left else Resolution("create")
+
+
+def words_replaced(new: str, old: str) -> str:
+    """The clauses of an earlier memory that one has replaced which shares no word with them; empty for none.
+
+    Args:
+        new: What is said now.
+        old: What was said earlier.
+    """
+    gone = [] if replaced(new, old) else outdated(new, old) or like_value(new, old)
+    return ", ".join(old[slice(*span)] for span in gone)
+
+
+def _without_clauses(fact: Fact, known: ExistingMemory, gone: Sequence[Span]) -> Resolution:
+    """A memory without the clauses that a new one replaces."""
+    left = without(known.words, [*gone])
     left = _named(left, known.words)
     is_left = says_enough(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
     still = {known.id: left} if is_left else {}
@@ -249,6 +281,8 @@ def _by_words(fact: Fact, known: ExistingMemory) -> Resolution:
 def _clashing(fact: Fact, known: ExistingMemory, found: Comparison) -> Resolution:
     speaks_of_self = is_personal(fact.words) or is_personal(known.words)
     if fact.type not in _LASTING or known.cosine < CLASH_COSINE or (speaks_of_self and not _same_source(fact, known)):
+        return Resolution("create")
+    if is_of_another(fact.words, known.words):
         return Resolution("create")
     if not _same_source(fact, known):
         return Resolution("contradicts", (known.id,), values=found.values, reason=found.reason)

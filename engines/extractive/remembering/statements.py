@@ -256,7 +256,7 @@ def only_tells_to_forget(text: str, *, surely: bool) -> bool:
     """
     is_short = len(text) <= _SHORT_ZH if is_cjk(text) else len(text.split()) <= _SHORT
     told = told_to_forget(text) if is_short else None
-    return told is not None and (told.is_sure or not surely)
+    return told is not None and told.is_plain and (told.is_sure or not surely)
 
 
 def is_aside(sentence: str) -> bool:

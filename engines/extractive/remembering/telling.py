@@ -197,6 +197,8 @@ class Telling(NamedTuple):
     """Whether it plainly tells to forget; else it may, and nothing goes unless what it is about is known."""
     is_guessed: bool = False
     """Whether no pattern hears it, and only the learnt head does."""
+    is_plain: bool = True
+    """Whether a clause of it says so; else the message as a whole only sounds like it, and is kept until a yes."""
 
 
 def told_to_forget(text: str) -> Telling | None:
@@ -222,8 +224,8 @@ def told_to_forget(text: str) -> Telling | None:
             if (told := _told(asked, same, before, after)) is not None:
                 is_over = told.kind == "this" and before and sentence + 1 < len(starts)
                 return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
-    about = hinted([clause for _, clause in clauses])
-    return Telling("about", about, is_sure=False) if about else None
+    about, is_plain = hinted([clause for _, clause in clauses])
+    return Telling("about", about, is_sure=False, is_plain=is_plain) if about else None
 
 
 def _clauses(words: str) -> list[tuple[int, str]]:

@@ -227,7 +227,7 @@ def is_noun(clause: str) -> bool:
 # --- Chinese ---------------------------------------------------------------------------------------------------------
 
 _WISHED_ZH: Final = lazy_pattern(
-    r"(?:忘(?:掉|了吧|干净|得|光)|别再?(?:提|说起)|(?:别|不要|甭)再?[往在]?心[里上]头?[记搁装挂]|收回|翻篇|[删清抹划擦撤](?:掉|除|去|一下|一[删清抹]|了吧|干净|了(?=\W*\Z))|[拿去](?:掉|走)"
+    r"(?:忘(?:掉|了吧|干净|得|光)|别再?(?:提|说起)|(?:别|不要|甭)再?[往在]?心[里上]头?[记搁装挂]|收回|翻篇|(?:[删抹划擦撤]|(?<![还付结算看听说分])清)(?:掉|除|去|一下|一[删清抹]|了吧|干净|了(?=\W*\Z))|[拿去](?:掉|走)"
     r"|(?:别|不要|不用|不必|甭|无需|不许|请勿|可以不)(?:再)?(?:往心里|放心上|帮我|替我|给我)?(?:记(?!得|账|错|住单)|留着|保留|存|惦记|往心里记|当真)"
     r"|不(?:想|希望|愿意?)(?:让|叫)?你(?:再)?(?:们)?(?:记|留|存|保留|知道|惦记)|当(?:作|做)?我?没[说讲提有这]|听过就(?:算|好|忘))"
 )
@@ -246,21 +246,21 @@ _TALK_ZH: Final = lazy_pattern(
 )
 
 
-def hinted(clauses: Sequence[str]) -> str:
-    """What a message may want forgotten, in its own words; empty where it wants nothing of the kind.
+def hinted(clauses: Sequence[str]) -> tuple[str, bool]:
+    """What a message may want forgotten, in its own words, empty for nothing; and whether one of its clauses says so.
 
     Args:
         clauses: The clauses of the message, in order.
     """
     is_of = is_cjk("".join(clauses))
     if _CORRECTED.search(", ".join(clauses)):
-        return ""
+        return "", False
     for place, clause in enumerate(clauses):
         others = [one for number, one in enumerate(clauses) if number != place]
         about = _in_chinese(clause, others) if is_of else _in_english(clause, others)
         if about and tokenize(about):
-            return about
-    return "" if is_of else _in_all(clauses)
+            return about, True
+    return "" if is_of else _in_all(clauses), False
 
 
 def _in_all(clauses: Sequence[str]) -> str:

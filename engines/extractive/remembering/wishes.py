@@ -46,6 +46,14 @@ _OWN: Final = lazy_pattern(
     r"\b(?:my|our)\s+[a-z]|我们?的|我们?家|我们?(?:刚|已经|现在|最近|今天|明天|昨天|下|上|这|换|搬|买|要|打算|准备|在)"
 )
 """What is the speaker's own, and was not named in the wish."""
+_HOLDS_NOW: Final = lazy_pattern(
+    r"\A\W*(?:(?:and|but|so)\W+)?(?:I|we) (?!(?:am|are|was|were|have|had|do|don't|did|didn't|feel|felt|want|need|think"
+    r"|thought|know|knew|regret|can|can't|could|would|will|should|shouldn't|must|might|wish|prefer|hate|told|said|made"
+    r"|lied|never|really|understand|realise|realize|see)\b)[a-z]+\b[^,.;]{0,60}\b(?:now|nowadays|these days|instead"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b",
+    re.IGNORECASE,
+)
+"""What the speaker does now: "I swim at the lake now" is no reason to forget the gym."""
 _SPEAKER: Final = lazy_pattern(r"\A\W*(?:(?:and|but|so|also|btw|now)\b\W*){0,3}(?:I|we)\b|我")
 _WHOLE: Final = ("this", "past")
 """Kinds of wishes that take the whole message: what is said beside "don't keep this" is what is not to be kept."""
@@ -86,6 +94,12 @@ def wish_in(text: str, heard: Callable[[str], Telling | None] = told_to_forget) 
     return Wish(heard(wish) or told, wish, "" if rest and heard(rest) is not None else rest)
 
 
+def plain_wish_in(text: str) -> Wish | None:
+    """The wish of a message that plainly holds one: what only sounds like one as a whole is kept like any other."""
+    wish = wish_in(text)
+    return wish if wish is not None and wish.telling.is_plain else None
+
+
 def subjects_described(text: str) -> tuple[Subject, ...]:
     """What a description means, or the wish in it: what is told beside that describes nothing."""
     wish = wish_in(text)
@@ -99,11 +113,15 @@ def without(text: str, subjects: Sequence[Subject]) -> str:
     return cut_out(text, stretches_meant(text, 0, "", subjects))
 
 
-def places_of(text: str, subjects: Sequence[Subject]) -> list[int]:
-    """The numbers of the pieces of a text that speak of a subject."""
+def places_of(text: str, subjects: Sequence[Subject], news: str) -> list[int]:
+    """The numbers of the pieces of a text that speak of a subject, or are none of its news."""
     spans = stretches_meant(text, 0, "", subjects)
-    said = enumerate(text_pieces(text, 0, len(text)))
-    return [place for place, one in said if any(low < one.span[1] and one.span[0] < high for low, high in spans)]
+    return [
+        place
+        for place, one in enumerate(text_pieces(text, 0, len(text)))
+        if JOINED.sub("", one.text).strip(" \t\n,;:，；：") not in news
+        or any(low < one.span[1] and one.span[0] < high for low, high in spans)
+    ]
 
 
 def words_at(text: str, places: Collection[int]) -> list[str]:
@@ -162,8 +180,9 @@ def _is_news(said: Sequence[TextPiece], place: int, *, is_beside: bool = True) -
         return False
     if not is_beside or _ANEW.match(text):
         return True
-    if not is_statement(plain) or not says_enough(plain):
+    holds_now = _HOLDS_NOW.search(plain) is not None
+    if not is_statement(plain) or not (holds_now or says_enough(plain)):
         return False
-    is_named = _OWN.search(plain) is not None or bool(names_and_numbers(plain))
+    is_named = holds_now or _OWN.search(plain) is not None or bool(names_and_numbers(plain))
     says = _SPEAKER.search(plain) is not None or is_cjk(plain) or VERB_INSIDE.search(plain) is not None
     return says and is_named and not (_POINTS.search(plain) and _OWN.search(plain) is None)

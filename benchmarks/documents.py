@@ -9,7 +9,7 @@ DIR is the folder of evaluation data; its own `documents.py` is the judge, and `
 Each set is a thread: its documents are handed over with the first question, under their names; the others are asked
 after it, offline and with the defaults. Besides what the judge counts: of the questions with an answer, for how many
 does a quote that answers stand, word for word, in what an executor is shown? `--file benchmarks/sets.jsonl` takes 28
-sets of our own, harder ones, `later_sets.jsonl` 28 more, to which nothing is fitted, `quiet_sets.jsonl` 42 without a
+sets of our own, harder ones, to which nothing is fitted, `later_sets.jsonl` 28 more, `quiet_sets.jsonl` 42 without a
 contradiction and without questions, of which the false alarms were read and mended.
 
 `--plain` counts conflicts reported where nothing is known to contradict: in meetings (qmsum) and papers (longdoc) of

@@ -1,15 +1,14 @@
 """`Settings`: every value that can be tuned, with its default and bounds; read from `MEMORY_BANK_*`."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field
 from pydantic_settings import PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import ModelTable
-from agentic_memory_bank.state.variables import PREFIX, Environment, nearest, renewed
+from agentic_memory_bank.state.variables import PREFIX, Environment, explained, nearest, renewed
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -65,7 +64,7 @@ class Settings(ModelTable):
             for name in values:  # first: pydantic-settings has arguments of its own, files to read among them
                 if name not in type(self).model_fields:
                     raise SettingsError(f"There is no setting {name}. {nearest(name, type(self).model_fields)}")
-            with _explained():
+            with explained():
                 super().__init__(**values)
 
     @classmethod
@@ -76,7 +75,7 @@ class Settings(ModelTable):
             SettingsError: A value is not allowed.
         """
         made = cls.__new__(cls)
-        with _explained():
+        with explained():
             BaseModel.__init__(made, **{name: getattr(settings, name) for name in Settings.model_fields} | more)
         return made
 
@@ -398,27 +397,3 @@ def checked_settings(given: object) -> Settings:
     if given is not None and not isinstance(given, Mapping):
         raise SettingsError(f"The settings are of type {type(given).__name__}. Give `Settings`, or a dict of values.")
     return Settings(**{str(name): value for name, value in (given or {}).items()})
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Tell of values that are not allowed in our own words.
-
-    Raises:
-        SettingsError: One is not.
-    """
-    try:
-        yield
-    except ValidationError as error:
-        raise SettingsError(_explain(error)) from None
-    except SettingsError:
-        raise
-    except ValueError as error:  # a variable that holds no JSON where there should be some
-        raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
-
-
-def _explain(error: ValidationError) -> str:
-    found = "; ".join(
-        f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in error.errors(include_url=False)
-    )
-    return f"These settings cannot be used: {found}. Mend the argument or the variable MEMORY_BANK_<NAME>."

@@ -1,10 +1,12 @@
 """Reads settings from the variables `MEMORY_BANK_*`, and refuses unknown ones."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final
 
+from pydantic import ValidationError
 from pydantic_settings import PydanticBaseSettingsSource
 
 from agentic_memory_bank.state.errors import SettingsError
@@ -106,3 +108,27 @@ def _earlier(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Read the variables that have an earlier name of a setting."""
     named = ((name.upper().removeprefix(PREFIX).casefold(), value) for name, value in variables)
     return {name: value for name, value in named if name in EARLIER and value}
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Tell of values that are not allowed in our own words.
+
+    Raises:
+        SettingsError: One is not.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise SettingsError(_explain(error)) from None
+    except SettingsError:
+        raise
+    except ValueError as error:  # a variable that holds no JSON where there should be some
+        raise SettingsError(f"{error}. Mend the variable MEMORY_BANK_<NAME>.") from None
+
+
+def _explain(error: ValidationError) -> str:
+    found = "; ".join(
+        f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in error.errors(include_url=False)
+    )
+    return f"These settings cannot be used: {found}. Mend the argument or the variable MEMORY_BANK_<NAME>."

@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float32]
 
 LONGEST_QUESTION: Final = 8_000
 """Characters of a question that are read: what follows is material that was pasted behind it."""
-SURE: Final = 0.75
+SURE: Final = 0.71
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
 _ALSO: Final = 0.06

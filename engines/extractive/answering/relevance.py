@@ -83,8 +83,6 @@ class CandidateSentence:
         return _Words.of(self.near)
 
 
-_VERSION: Final = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,4}){2,4}(?!\w|\.\d)")
-"""A version of three numbers or more, which is one name: 1.0.0."""
 _FIELD: Final = re.compile(
     r"[*_:`]{0,3}(?P<label>[^\W\d_][^\n:：*_`.。!?]{0,39})"
     r"(?:[*_`]{0,3}[ \t]{0,4}[:：][*_`]{0,3}(?=\s|\w|[*_`])|[*_]{2}[ \t]{1,4}[-–—]\s)"
@@ -116,33 +114,22 @@ class _Words:
 
 @dataclass(frozen=True)
 class _Token:
-    """A word of a question, or a Chinese character of it: the terms that are it, and the concepts it belongs to.
-
-    The verb of a phrase such as "look after" belongs to those of the phrase, too, and says something else without it.
-    """
+    """A word of a question, or a Chinese character of it: the terms that are it, and the concepts it belongs to."""
 
     text: str
     forms: frozenset[str]
     concepts: frozenset[int]
-    phrases: frozenset[int] = frozenset()
 
     def level(self, unit: CandidateSentence) -> int | None:
         """Where it stands: in the sentence (0 itself, 1 other words, 2 a character), its place (3, 4), near (5, 6)."""
         for level, words in ((0, unit.words), (3, unit.place_words), (5, unit.near_words)):
-            if not words.terms.isdisjoint(self.forms) and words.concepts.issuperset(self.phrases):
+            if not words.terms.isdisjoint(self.forms):
                 return level
             if not words.concepts.isdisjoint(self.concepts):
                 return level + 1
             if level == 0 and self.text in words.characters:
                 return 2
         return None
-
-
-def _token(term: str, forms: frozenset[str], phrases: Sequence[tuple[tuple[str, ...], frozenset[int]]]) -> _Token:
-    """A word of a question of which these are the phrases."""
-    meant = frozenset(number for terms, numbers in phrases if term in terms for number in numbers)
-    alone = frozenset(number for terms, numbers in phrases if terms == (term,) for number in numbers)
-    return _Token(term, forms, meant if alone else meant | concepts.of_term(term), alone)
 
 
 _FUNCTION_CHARACTERS: Final = frozenset("要把被给不没才该由就都还得着过吧也很")
@@ -171,14 +158,10 @@ class AskedQuestion:
         self._is_chinese = is_cjk(question)
         self._is_blind = self._is_chinese or vector is None or all(unit.vector is None for unit in units)
         self._kinds = asked_for(question)
-        self._versions = _VERSION.findall(question)
-        named = sorted(names_and_numbers(_VERSION.sub(" ", question)))
-        self._names = frozenset(term for name in named for term in tokenize(name))
-        self._names |= {tokenize(version)[0] for version in self._versions}
+        self._names = frozenset(term for name in sorted(names_and_numbers(question)) for term in tokenize(name))
         speakers = frozenset(term for unit in units for term in tokenize(unit.speaker))
         self._about = self._names & speakers
         self._counted = counted(question)
-        self._is_headed = any(kind in _IN_HEADINGS for kind in self._kinds)
         self._tokens = self._read()
         self._said = frozenset(form for token in self._tokens for form in token.forms)
         self._weights = self._weighed()
@@ -203,7 +186,7 @@ class AskedQuestion:
         if any(not said and token.text in named - _TITLES and not token.text.isdigit() for token, said in asked):
             return True
         said = "\n".join(f"{unit.place}\n{unit.text}" for unit in self._units).casefold()
-        return any(one.casefold() not in said for one in (*NUMBERED_NAME.findall(self._question), *self._versions))
+        return any(one.casefold() not in said for one in NUMBERED_NAME.findall(self._question))
 
     @property
     def missing(self) -> float:
@@ -237,8 +220,11 @@ class AskedQuestion:
             heads.setdefault(term[:4], []).append(term)
         bare = ASKING.sub(lambda mark: " " * len(mark[0]), self._question)
         terms = [t for t in dict.fromkeys(tokenize(bare)) if t.isascii()]
-        phrases = concepts.of_phrases(self._question)
-        tokens = [_token(term, _forms(term, heads), phrases) for term in terms]
+        phrases = [(term, numbers) for terms_of, numbers in concepts.of_phrases(self._question) for term in terms_of]
+        named = {term: frozenset(n for one, numbers in phrases if one == term for n in numbers) for term, _ in phrases}
+        tokens = [
+            _Token(term, _forms(term, heads), concepts.of_term(term) | named.get(term, frozenset())) for term in terms
+        ]
         meant: dict[int, frozenset[int]] = {}
         for start, end, numbers in concepts.of_chinese(self._question):
             meant.update(dict.fromkeys(range(start, end), numbers))
@@ -276,7 +262,7 @@ class AskedQuestion:
     def _features(self, unit: CandidateSentence, shares: Sequence[float]) -> list[float]:
         cosine = self._cosine(unit)
         amends = float(AMENDS.search(f"{unit.place}\n{unit.text}") is not None)
-        fits, size, named = self._fits(unit), len(unit.words.terms), self._named(unit)
+        fits, size = self._fits(unit), len(unit.words.terms)
         placed = not fits and any(holds(kind, unit.place, self._names) for kind in self._kinds if kind in _IN_HEADINGS)
         return [
             *shares,
@@ -287,11 +273,11 @@ class AskedQuestion:
             fits,
             bool(self._kinds) and not fits and not placed,
             placed,
-            *named,
+            *self._named(unit),
             self._fills(unit),
             self._counts(unit),
             ASKS.search(unit.text) is not None,
-            unit.kind in ("heading", "header") and not (fits and named[0] == 1.0 and self._is_headed),
+            unit.kind in ("heading", "header"),
             unit.kind == "row",
             unit.kind == "code",
             SUPPOSES.search(unit.text) is not None,

@@ -20,7 +20,7 @@ _OF_PEOPLE: Final = ("born", "died")
 _REACH: Final = 60
 _BEFORE: Final = 6
 """How far behind a verb, and before a Chinese one, its date may stand."""
-_IDLE: Final = re.compile(r"(?: (?:is|was|were|been|had|has|first|officially|finally|newly|re|at last))+ *$")
+_IDLE: Final = re.compile(r"(?: (?:is|was|were|been|had|has|first|officially|finally|newly|re|at last)){1,8} *$")
 _ENDS: Final = re.compile(r"[;；。]|\.(?= [A-Z])")
 _MOST_YEARS: Final = 30
 """Years apart from which two of a name were born."""

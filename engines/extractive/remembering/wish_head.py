@@ -44,6 +44,13 @@ _STAYS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What is to stay."""
+_HANDED: Final = lazy_pattern(
+    r"\A\W*(?:(?:please|now|ok(?:ay)?|can you|could you|would you)\W+){0,2}"
+    r"(?:give|show|send|get|write|make|draw|find|tell|bring|buy|book|print|read) (?:me|us)\b"
+    r"|\A\W*请?(?:给我|帮我(?:找|写|做|查|订|买|画))",
+    re.IGNORECASE,
+)
+"""What is to be handed over: "give me a dump of the tickets"."""
 _WORD: Final = re.compile(r"\w+")
 _MARKS: Final = re.compile(r"\W+")
 
@@ -85,7 +92,7 @@ def sounds_like_a_wish(text: str, vector_of: Callable[[str], "Numbers | None"]) 
         vector_of: Makes the vector of a text by the default embedding model, without which English is not judged. It is
             asked for where the words alone do not speak against a wish.
     """
-    if len(text) > LONGEST or _STAYS.search(text):
+    if len(text) > LONGEST or _STAYS.search(text) or _HANDED.match(text):
         return False
     said = [text[start:end].strip() for start, end in sentences(text)]
     return _sounds(text, vector_of, LEAST_OF_WORDS) or (

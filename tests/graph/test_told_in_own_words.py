@@ -22,6 +22,7 @@ WISHES = [
     ("我痛风犯了，尿酸五百二。", "我痛风那阵子的数据扔了吧"),
 ]
 OTHERS = [
+    "Give me a dump of the tickets about refunds.",
     "I let go of the rope",
     "I put the caravan up for sale",
     "I got shot of the old fridge",

@@ -105,7 +105,7 @@ class Server:
         records = self.memories._records  # pyright: ignore[reportPrivateUsage]
         for start in range(0, len(drafts), FILLED):
             records.store_many(asked["user"], drafts[start : start + FILLED])
-        self.memories.flush(PATIENCE)
+        records.flush(PATIENCE)  # until the index is kept: a server lives on, and this process is about to end
         return {}
 
     def recall(self, asked: dict[str, Any]) -> dict[str, Any]:

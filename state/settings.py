@@ -8,7 +8,7 @@ from pydantic_settings import PydanticBaseSettingsSource, SettingsConfigDict
 
 from agentic_memory_bank.state.errors import SettingsError
 from agentic_memory_bank.state.model_table import ModelTable
-from agentic_memory_bank.state.variables import PREFIX, Environment, explained, nearest, renewed
+from agentic_memory_bank.state.variables import PREFIX, Environment, explained, nearest, once, renewed
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -380,7 +380,7 @@ class Settings(ModelTable):
             return context
         if isinstance(context, Settings):  # which say nothing of a user
             return cls(**dict(context))
-        return cls(**context) if isinstance(context, dict) else cls()
+        return once(cls, context if isinstance(context, dict) else {})
 
 
 def checked_settings(given: object) -> Settings:

@@ -1,10 +1,10 @@
 """Reads settings from the variables `MEMORY_BANK_*`, and refuses unknown ones."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_settings import PydanticBaseSettingsSource
@@ -12,6 +12,7 @@ from pydantic_settings import PydanticBaseSettingsSource
 from agentic_memory_bank.state.errors import SettingsError
 
 PREFIX: Final = "MEMORY_BANK_"
+Made = TypeVar("Made")
 
 OTHERS: Final = {
     "MEMORY_BANK_HOME": "Where runs and memories live on disk. Default: agentic-memory-bank in the user's state "
@@ -54,6 +55,28 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"The nearest is `{meant}`." if meant else "docs/settings.md lists all."
 
 
+def set_variables() -> frozenset[tuple[str, str]]:
+    """The variables `MEMORY_BANK_*` as they are now, with their values."""
+    return frozenset((name, value) for name, value in os.environ.items() if name.upper().startswith(PREFIX))
+
+
+_made: dict[tuple[Any, ...], Any] = {}
+_MOST_MADE: Final = 256
+
+
+def once(make: Callable[..., Made], given: Mapping[str, Any]) -> Made:
+    """Make settings of values and of the variables as they are now, or give those that were made of the same.
+
+    Each stage of a graph and each hook of an agent asks for its own, and making them takes as long as a search.
+    """
+    known = (make, set_variables(), repr(given))
+    if known not in _made:
+        if len(_made) >= _MOST_MADE:
+            _made.clear()
+        _made[known] = make(**given)
+    return cast("Made", _made[known])
+
+
 class Environment(PydanticBaseSettingsSource):
     """Reads the variables that are settings, again only where one has changed.
 
@@ -79,7 +102,7 @@ class Environment(PydanticBaseSettingsSource):
         Raises:
             SettingsError: A variable `MEMORY_BANK_*` has an unknown name.
         """
-        variables = frozenset((n, v) for n, v in os.environ.items() if n.upper().startswith(PREFIX))
+        variables = set_variables()
         last = Environment._last.get(self.settings_cls)
         if last is None or last[0] != variables:
             self._check(name for name, value in variables if value)

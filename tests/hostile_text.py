@@ -33,8 +33,6 @@ NOTICEABLE: Final = 0.03
 PATIENCE: Final = 2.0
 """CPU seconds after which a reading is interrupted: what is exponential never ends."""
 TRIES: Final = 6
-_HOPELESS: Final = 1.5
-"""CPU seconds that no further try brings below `LONGEST`."""
 
 TAILS: Final = ("", "x", "\x00")
 """What ends a hostile text: it matches, or a letter or another character keeps it from matching."""
@@ -434,24 +432,18 @@ def fault(read: Callable[[str], object], text: Text) -> str | None:
     The growth is that of all three doublings: a single one may be slowed down by what else the machine does.
     """
     texts = [text.of(size) for size in SIZES]
-    if cpu_seconds(read, texts[-1]) <= NOTICEABLE:  # however it grew, there is nothing to notice
+    longest = cpu_seconds(read, texts[-1])
+    if longest <= NOTICEABLE:  # however it grew, there is nothing to notice
         return None
-    times = [cpu_seconds(read, texts[0])]
-    for part in texts[1:]:
-        if times[-1] > _HOPELESS:
-            break
-        times.append(cpu_seconds(read, part))
+    shortest = cpu_seconds(read, texts[0])
     for _ in range(TRIES):
-        if not _is_slow(times) or times[-1] > _HOPELESS:
+        if longest <= LONGEST and longest <= PER_DOUBLING ** (len(SIZES) - 1) * shortest:
+            return None
+        if longest == float("inf"):
             break
-        times[-1] = min(times[-1], cpu_seconds(read, texts[-1]))
-    told = ", ".join(f"{size:,}: {taken:.3f} s" for size, taken in zip(SIZES, times, strict=False))
-    return told if _is_slow(times) else None
-
-
-def _is_slow(times: Sequence[float]) -> bool:
-    growth = PER_DOUBLING ** (len(times) - 1)
-    return times[-1] > LONGEST or (times[-1] > NOTICEABLE and times[-1] > growth * times[0])
+        longest = min(longest, cpu_seconds(read, texts[-1]))
+    between = (cpu_seconds(read, part) for part in texts[1:-1])
+    return ", ".join(f"{n:,}: {taken:.3f} s" for n, taken in zip(SIZES, (shortest, *between, longest), strict=True))
 
 
 _LITTLE: Final = (64, 512, 2_048)

@@ -6,8 +6,10 @@ Of a long one the sentences that help with the message are shown, word for word,
 import math
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from functools import cached_property
+from typing import Final
 
 from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, written
 from agentic_memory_bank.engines.own_words import is_order
@@ -46,7 +48,8 @@ _PLAYED: Final = frozenset(("system", "developer", "human", "系统"))
 _SIDES: Final = frozenset((USER, "assistant"))
 
 
-class _Reading(NamedTuple):
+@dataclass(frozen=True)
+class _Reading:
     """A memory as it is compared and shown."""
 
     memory: RecalledMemory
@@ -55,6 +58,11 @@ class _Reading(NamedTuple):
     words: str
     parts: frozenset[str]
     """The words, each once, however they are written."""
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names and numbers among the words."""
+        return names_and_numbers(self.words)
 
 
 def ranked(
@@ -187,7 +195,7 @@ def _is_same(a: _Reading, b: _Reading) -> bool:
 
 
 def _is_alike(a: _Reading, b: _Reading) -> bool:
-    return jaccard(a.parts, b.parts) >= ALIKE and names_and_numbers(a.words) == names_and_numbers(b.words)
+    return jaccard(a.parts, b.parts) >= ALIKE and a.names == b.names
 
 
 def _covers(a: _Reading, b: _Reading) -> bool:

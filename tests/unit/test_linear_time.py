@@ -62,7 +62,7 @@ from agentic_memory_bank.tools.text.nesting import is_too_deep
 from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import sentences as sentences_in
 from agentic_memory_bank.tools.text.spans import cut, trimmed
-from agentic_memory_bank.tools.text.tokens import passages
+from agentic_memory_bank.tools.text.tokens import each_passage, passages
 
 _SPEC = util.spec_from_file_location("hostile_text", Path(__file__).parents[1] / "hostile_text.py")
 assert _SPEC
@@ -312,6 +312,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "tools.text.spans.trimmed": lambda text: trimmed(text, (0, len(text))),
     "tools.text.spans.cut": lambda text: list(cut(text, (0, len(text)), 1_000)),
     "tools.text.tokens.passages": lambda text: passages(text, 100),
+    "tools.text.tokens.each_passage": lambda text: list(each_passage(text, 100)),
 }
 """What takes a text beside other things, with other things; turns and memories are as long as they can be."""
 

@@ -1,7 +1,7 @@
 """Finds memories and the stretches of raw text behind them: two indexes that follow the Query Graph."""
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.search.text_index import DEPTH, PART_TOKENS, Ranking, TextIndex, TextPart, owner
 from agentic_memory_bank.tools.text.sentences import opening
 from agentic_memory_bank.tools.text.terms import tokenize
-from agentic_memory_bank.tools.text.tokens import estimate_tokens, passages
+from agentic_memory_bank.tools.text.tokens import each_passage, estimate_tokens, passages
 
 SHOWN_TOKENS = 2 * PART_TOKENS
 """Upper size of what is shown for a passage that was found: its whole paragraph, up to here."""
@@ -112,8 +112,8 @@ class MemoryIndex:
         with self._lock:
             self.follow(graph, tree)
             found = self._ranking(query, settings)
-            paragraphs = [(owner(hit.id), _paragraph(self._texts.anchor(hit.id), tree)) for hit in found.parts]
-        return _Choice(graph, tree, found.texts, settings).of(paragraphs)
+            paragraphs = ((owner(hit.id), _paragraph(self._texts.anchor(hit.id), tree)) for hit in found.parts)
+            return _Choice(graph, tree, found.texts, settings).of(paragraphs)
 
     def search_memories(self, query: str, k: int, settings: Settings) -> list[tuple[str, float]]:
         """The k memories that fit a query best, best first, each with its score."""
@@ -215,7 +215,7 @@ def _paragraph(part: Anchor, tree: InteractionTree) -> Anchor:
     entry = tree.get("entries", {}).get(part["entry"])
     text = entry["text"] if entry else ""
     low = max(0, part["start"] - AROUND)
-    for start, end in passages(text[low : part["end"] + AROUND], SHOWN_TOKENS):
+    for start, end in each_passage(text[low : part["end"] + AROUND], SHOWN_TOKENS):
         if low + start <= part["start"] and part["end"] <= low + end:
             return {"entry": part["entry"], "start": low + start, "end": low + end}
     return part
@@ -233,8 +233,8 @@ class _Choice:
         self._hits: list[str] = []
         self._shown: dict[str, list[Anchor]] = {}
 
-    def of(self, found: Sequence[tuple[str, Anchor]]) -> list[Recalled]:
-        """What is shown, given the passages found, best first."""
+    def of(self, found: Iterable[tuple[str, Anchor]]) -> list[Recalled]:
+        """What is shown, given the passages found, best first; no more of them are looked at than there is room."""
         for node_id in list(self._scores)[: self._k]:
             if not self._take(self._cost(node_id)) and self._hits:
                 break
@@ -250,7 +250,7 @@ class _Choice:
             for i, anchors in sorted(self._shown.items(), key=self._order)
         ]
 
-    def _add_passages(self, found: Sequence[tuple[str, Anchor]]) -> None:
+    def _add_passages(self, found: Iterable[tuple[str, Anchor]]) -> None:
         for node_id, anchor in found:
             cost = estimate_tokens(text_of(self._tree, anchor)) + PLACE_TOKENS
             if node_id not in self._shown:

@@ -34,22 +34,22 @@ def passages(text: str, limit: int) -> list[Span]:
 
     A sentence over the limit is halved until it fits; a single character is never divided.
     """
-    return [
-        passage
-        for start, end in paragraphs(text)
-        for passage in ([(start, end)] if _fits(text, (start, end), limit) else _grouped(text, (start, end), limit))
-    ]
+    return list(each_passage(text, limit))
 
 
-def _fits(text: str, span: Span, limit: int) -> bool:
-    return span[1] - span[0] <= 1 or estimate_tokens(text[span[0] : span[1]]) <= limit
+def each_passage(text: str, limit: int) -> Iterator[Span]:
+    """The same, one after another: for whoever needs only the first ones."""
+    for start, end in paragraphs(text):
+        if end - start <= 1 or estimate_tokens(text[start:end]) <= limit:
+            yield start, end
+        else:
+            yield from _grouped(text, (start, end), limit)
 
 
 def _grouped(text: str, span: Span, limit: int) -> Iterator[Span]:
     """Join neighbouring sentences of a paragraph as long as they fit together."""
     start, size = span[0], 0
-    for low, high in _fitting_pieces(text, span, limit):
-        tokens = estimate_tokens(text[low:high])
+    for low, tokens in _fitting_pieces(text, span, limit):
         if low > start and size + tokens > limit:
             yield start, low
             start, size = low, 0
@@ -57,13 +57,14 @@ def _grouped(text: str, span: Span, limit: int) -> Iterator[Span]:
     yield start, span[1]
 
 
-def _fitting_pieces(text: str, span: Span, limit: int) -> Iterator[Span]:
-    """The sentences of a paragraph; those that do not fit are halved until they do."""
+def _fitting_pieces(text: str, span: Span, limit: int) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a paragraph begin, with their tokens; those that do not fit are halved until they do."""
     offset = span[0]
     todo = [(offset + low, offset + high) for low, high in sentences(text[offset : span[1]])][::-1]
     while todo:
         low, high = todo.pop()
-        if _fits(text, (low, high), limit):
-            yield low, high
+        tokens = estimate_tokens(text[low:high])
+        if tokens <= limit or high - low <= 1:
+            yield low, tokens
         else:
             todo.extend(list(cut(text, (low, high), max(1, (high - low + 1) // 2)))[::-1])

@@ -6,7 +6,7 @@ template in the midst of plans for a wedding leaves the wedding its topic.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import DIGEST_TOPIC, Digest, Fact, Turn
@@ -66,8 +66,8 @@ def standing(turns: Sequence[Turn], max_tokens: int) -> Digest:
     goal, room = _fitting(_first(turns, _GOAL), max_tokens - estimate_tokens(" ".join(topic)), max_tokens // 3)
     open_, room = _fitting(_open(turns), room, room // 3)
     decisions, room = _fitting(_latest(turns, _DECISION), room, room // 2)
-    said = {*goal, *open_, *decisions}
-    facts, _ = _fitting([fact for fact in _facts(turns) if fact not in said], room, room)
+    told = {*goal, *open_, *decisions}
+    facts, _ = _fitting(_facts(turns, told, room), room, room)
     return Digest(topic, facts, decisions, open_, goal)
 
 
@@ -100,8 +100,12 @@ def _terms(turn: Turn) -> dict[str, float]:
     return found
 
 
-def _facts(turns: Sequence[Turn]) -> list[str]:
-    """What was stated of attributes, each with its last value, and what holds of figures, the latest first."""
+def _facts(turns: Sequence[Turn], told: Container[str], room: int) -> list[str]:
+    """What was stated of attributes, each with its last value, and what holds of figures, the latest first.
+
+    Of what `told` does not hold, no more is looked for than fits into so many tokens: each is compared with all later
+    ones.
+    """
     kept: list[Fact] = []
     figures: list[Fact] = []
     for fact in reversed(select(turns)):
@@ -110,9 +114,12 @@ def _facts(turns: Sequence[Turn]) -> list[str]:
             continue
         if ours and not any(same_attribute(a, b) for k in kept for a in ours for b in claims_of(k.words, k.speaker)):
             kept.append(fact)
+            room -= 0 if fact.words in told else estimate_tokens(fact.words)
         elif not ours and len(figures) < MOST_FIGURES and _has_figure(fact):
             figures.append(fact)
-    return [fact.words for fact in (*kept, *figures)]
+        if room < 0:
+            break
+    return [fact.words for fact in (*kept, *figures) if fact.words not in told]
 
 
 def _has_figure(fact: Fact) -> bool:

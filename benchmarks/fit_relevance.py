@@ -31,9 +31,9 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.text.places import sentences_of
 
 HERE = Path(__file__).parent
-BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0, "fills": 4.0, "supposes": -2.5}
+BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0, "fills": 4.0, "supposes": -2.5, "points": -2.5}
 """Weights of what the data hardly has."""
-NOTHING = ("amends", "amends it", "supposes", "plans", "asks", "new", "other speaker", "found")
+NOTHING = ("amends", "amends it", "supposes", "plans", "asks", "new", "other speaker", "found", "points")
 """What tells which sentence comes first, and nothing of whether there is an answer."""
 PENALTY, PENALTY_OF_SURE = 0.5, 5.0
 WITHOUT_VECTORS = 0.5

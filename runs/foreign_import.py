@@ -16,7 +16,7 @@ from agentic_memory_bank.state import record_events as events
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.record_events import RecordEvent
 from agentic_memory_bank.state.records import digest, record_id
-from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.record_store import KEEP_SECONDS, RecordStore
 from agentic_memory_bank.tools.memories.validation import NewMemory, check_length, checked_fields, stamp, user_hash
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.personal_numbers import masked as without_numbers
@@ -92,6 +92,7 @@ def import_foreign(
     is_embedded = len(stored) <= MOST_EMBEDDED
     if is_embedded:
         records.backfill_vectors(user)
+    records.flush(KEEP_SECONDS)
     told: Sequence[LeftOut] = left_out[:MOST_TOLD]
     return {
         "stored": stored,

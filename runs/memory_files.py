@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 from agentic_memory_bank.nodes.react_mem.episodes import is_episode
 from agentic_memory_bank.state.errors import ExportError, InputError
 from agentic_memory_bank.state.records import Record, RecordType
-from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.record_store import KEEP_SECONDS, RecordStore
 from agentic_memory_bank.tools.text.attribution import USER
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ def imported(records: RecordStore, user: str, text: str) -> ImportReport:
     except InputError as error:
         raise ExportError(str(error)) from None
     records.backfill_vectors(user)
+    records.flush(KEEP_SECONDS)
     return {"stored": stored, "erased": erased}
 
 

@@ -439,8 +439,6 @@ def fault(read: Callable[[str], object], text: Text) -> str | None:
     for _ in range(TRIES):
         if longest <= LONGEST and longest <= PER_DOUBLING ** (len(SIZES) - 1) * shortest:
             return None
-        if longest == float("inf"):
-            break
         longest = min(longest, cpu_seconds(read, texts[-1]))
     between = (cpu_seconds(read, part) for part in texts[1:-1])
     return ", ".join(f"{n:,}: {taken:.3f} s" for n, taken in zip(SIZES, (shortest, *between, longest), strict=True))

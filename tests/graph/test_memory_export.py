@@ -1,6 +1,8 @@
 """A user's memories go out as one JSON and come in again elsewhere: all of their history, and nothing forgotten."""
 
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from agentic_memory_bank import Memories
 from agentic_memory_bank.runs.memory_files import documents_json
 from agentic_memory_bank.state.errors import ExportError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+from agentic_memory_bank.tools.memories import index_keeper
+from agentic_memory_bank.tools.memories.index_files import IndexFiles
 
 
 def opened() -> Memories:
@@ -52,6 +56,26 @@ def test_what_came_in_is_found_with_vectors_of_its_new_place(full: Memories) -> 
 
     assert other.search("coffee", user="ana", project="p")[0].record["text"] == "The user likes coffee."
     assert not other._records.lacks_vectors("ana")
+
+
+def test_who_takes_very_many_in_leaves_their_index_for_the_next_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = IndexFiles.write
+
+    def slow(*given: Any) -> None:
+        time.sleep(0.3)
+        write(*given)
+
+    monkeypatch.setattr(IndexFiles, "write", slow)
+    monkeypatch.setattr(index_keeper, "FEWEST", 4)
+    full = opened()
+    for number in range(8):
+        full.store(f"The user has book number {number}.", user="ana")
+
+    Memories(home=tmp_path, embeddings=HashEmbeddings(64)).import_(full.export(user="ana"), user="ana")
+
+    assert [*(tmp_path / "memories.indexes").glob("*.index")]
 
 
 def test_another_user_may_get_them_and_neither_is_named_in_them(full: Memories) -> None:

@@ -64,6 +64,26 @@ def test_an_amount_for_the_whole_thing_is_of_what_was_named_before(before: str, 
 @pytest.mark.parametrize(
     ("before", "said", "named"),
     [
+        (
+            "It needs new brake pads, 340 at Kwik Fit.",
+            "Actually the guy round the corner does it for 210.",
+            "new brake pads",
+        ),
+        ("The garage quoted 340 for the brakes.", "A mate of mine would do it for 200", "the brakes"),
+        ("The lamp was 80 in the shop.", "ended up getting it for 45 euros", "The lamp"),
+        ("修车店说换刹车片要340", "楼下那家210就能搞定", "换刹车片"),
+        ("We pay 60 a month for the gym.", "I did it for 20 minutes", None),
+        ("I ran 10 miles for the charity.", "I did it for 3 friends", None),
+        ("The lamp is in the shop.", "ended up getting it for 45 euros", None),
+    ],
+)
+def test_another_price_is_of_what_had_one_before(before: str, said: str, named: str | None) -> None:
+    assert thing(said, before) == named
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "named"),
+    [
         ("My mum is in hospital since yesterday.", "shes 78 and takes warfarin", "My mum"),
         ("my colleague Ravi does the deploys", "he's away till the 15th", "my colleague Ravi"),
         ("Dee is my new trainer", "She starts at 9", "Dee"),

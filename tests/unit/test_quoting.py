@@ -68,6 +68,21 @@ def test_what_only_points_somewhere_answers_nothing() -> None:
     assert said == ["The harvest is weighed at noon."]
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        (
+            "Which licence does it have?",
+            "See LICENSE for the licence.\n\nIt has the MIT licence.",
+            "It has the MIT licence.",
+        ),
+        ("违约金是多少？", "违约金的计算见附件二。\n\n违约金为每日千分之一。", "违约金为每日千分之一。"),
+    ],
+)
+def test_what_says_where_it_is_told_does_not_come_before_what_tells_it(question: str, text: str, said: str) -> None:
+    assert best(question, text) == said
+
+
 def test_a_sentence_with_a_link_in_it_still_answers() -> None:
     text = "The harvest is weighed at noon, see [the rules](#rules)."
 

@@ -44,6 +44,8 @@ EXTRACTED: Final[frozenset[str]] = frozenset(("semantic", "procedural", "episodi
 """Types of memories of which a new one may replace one of another type."""
 FLUSH_SECONDS: Final = 2.0
 """How long an export and maintenance wait for uses that are being written."""
+KEEP_SECONDS: Final = 60.0
+"""How long an import waits until the index of what may be very many memories is kept for the next process."""
 UPDATABLE: Final = frozenset(("source", "trust", "importance", "expires_at"))
 """Fields that `update` may change besides the text."""
 

@@ -56,8 +56,8 @@ def _stands_out(cosines: Numbers, best: float) -> float:
     return float(best - cosines.mean()) / (4 * float(cosines.std() + _LEAST_SPREAD)) if cosines.any() else 0.0
 
 
-# Printed by `benchmarks/fit_relevance.py`; "other speaker", "found", "new" and "fills" are set by hand, as its data
-# has too little of them.
+# Printed by `benchmarks/fit_relevance.py`; "other speaker", "found", "new", "fills" and "points" are set by hand, as
+# its data has too little of them.
 WEIGHTS: Final[Mapping[str, float]] = {
     "says": 4.23,
     "means": 5.58,
@@ -90,6 +90,7 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "new": 1.00,
     "other speaker": -8.00,
     "found": 0.10,
+    "points": -2.50,
 }
 """What a sentence is judged by."""
 WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
@@ -136,6 +137,7 @@ WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
     "best new": 0.00,
     "best other speaker": 0.00,
     "best found": 0.00,
+    "best points": 0.00,
 }
 """How sure the best sentence is, as the logarithm of its odds."""
 _LEAST_SPREAD: Final = 0.05

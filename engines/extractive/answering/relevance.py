@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.reading.marks import (
     COUNTED,
     NUMBERED_NAME,
     PLANS,
+    POINTS,
     SPEAKS_OF_SELF,
     SUPPOSES,
 )
@@ -289,6 +290,7 @@ class AskedQuestion:
             min(1.0, sum(term not in self._said for term in unit.words.terms) / 3),
             bool(self._about and unit.speaker) and self._about.isdisjoint(tokenize(unit.speaker)),
             unit.found - 1.0,
+            "place" not in self._kinds and POINTS.search(unit.text) is not None,
         ]
 
     def _cosine(self, unit: CandidateSentence) -> float:

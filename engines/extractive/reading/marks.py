@@ -31,6 +31,16 @@ PLANS: Final = re.compile(
     re.IGNORECASE,
 )
 """It is meant to become so."""
+POINTS: Final = re.compile(
+    r"\A[\W_]{0,6}(?:for [^.!?\n]{1,60}?,? )?(?:please )?(?:see|refer to|consult|cf\.)\s"
+    r"(?!(?:you|him|her|them|me|us|if|whether)\b)"
+    r"|\b(?:is|are) (?:set out|laid down|described|listed|given|explained|found|defined|specified) in (?:the |an? )?"
+    r"(?:annex|appendix|schedule|section|clause|chapter|article|table|file|documentation|manual)\b[^.,;]{0,30}\.?\W{0,4}\Z"
+    r"|(?:参见|参阅|参看|请参考|请见|详见|见)(?:本[\u4e00-\u9fff]{1,3})?(?:附件|附录|附表|下文|上文|第[^，。]{1,8}[条章节款页]|《[^》]{1,30}》)"
+    r"[^，。]{0,8}\W{0,3}\Z",
+    re.IGNORECASE,
+)
+"""It says no more than where something is said."""
 SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
 """It says something of whoever speaks."""
 NUMBERED_NAME: Final = re.compile(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")

@@ -113,6 +113,28 @@ _PLANNED_CHINESE: Final = lazy_pattern(
     r"(?:打算|准备|计划|决定|考虑|想要?|正在|开始)(?:去|把)?(?P<thing>[\u4e00-\u9fff]{2,10})(?=[，。；！,.!\s]|$)"
 )
 """What somebody has in mind to do."""
+_DONE_FOR: Final = lazy_pattern(
+    r"\b(?:do(?:es)?|did|done|get|got|getting|sells?|sold|makes?|made|fix(?:es)?|repairs?|rents?|found|offer\w*)"
+    r" (?:it|that|them|the same(?: (?:thing|job|one))?)(?: \w+){0,3}? for (?:just |only |about |around |like )?[£$€]?"
+    r"\d[\d,.]{0,11}(?<![,.])k?(?=\s?(?:[£$€]|(?:quid|euros?|dollars?|pounds?|bucks|each|instead|all in|total|cash|per"
+    r"|a|on|with|if)\b)|[,.;!]|$)",
+    re.IGNORECASE,
+)
+"""A price at which somebody does or sells what was named before: "the guy round the corner does it for 210"."""
+_DONE_FOR_CHINESE: Final = lazy_pattern(
+    r"(?:同样的|一样的)|\d{1,9}(?:[元块万千]钱?)?(?:左右)?(?:就|便|也)?(?:能|可以|给)?(?:搞定|拿下|弄好|修好|做好|包下)"
+)
+_PRICED_THING: Final = lazy_pattern(
+    r"\b(?:needs?|wants?|requires?|buy(?:ing)?|order(?:ing)?|replac(?:e|ing)|fix(?:ing)?|repair(?:ing)?|for) "
+    r"(?P<thing>(?:(?:a|an|the|my|our|some|new|another) ){0,2}(?!(?:it|that|this|them|us|me|you|a|an|the)\b)"
+    r"[a-z][\w'-]*(?: (?!(?:at|for|from|by|in|and|costs?|is|was)\b)[a-z][\w'-]*){0,2})"
+    r"(?=[,.;:!]| (?:at|for|from|by|in|and|costs?)\b|$)",
+    re.IGNORECASE,
+)
+_PRICED_THING_CHINESE: Final = lazy_pattern(
+    r"(?P<thing>(?!我|你|他|她|它)(?:(?![说报问要得收花])[\u4e00-\u9fff]){2,8}?)(?:一共|大概|差不多)?(?:要|得|报价|收|花)\d"
+)
+"""What somebody needs or pays for, beside the price of it: "needs new brake pads, 340 at Kwik Fit"."""
 _WHO: Final = "|".join(sorted(ROLE_NAMES, key=len, reverse=True))
 _PERSON: Final = lazy_pattern(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
@@ -196,7 +218,11 @@ def is_of_known(fact: Fact, earlier: Sequence[Turn], turn: Turn) -> bool:
 def is_empty(said: str) -> bool:
     """Whether what is said begins with "it" or "she", or changes what it does not name."""
     return bool(
-        _OPENS_HER.match(said) or _OPENS_IT.match(said) or _is_of_the_whole(said) or _kinds_of_nothing_named(said)
+        _OPENS_HER.match(said)
+        or _OPENS_IT.match(said)
+        or _is_of_the_whole(said)
+        or _is_done_for(said)
+        or _kinds_of_nothing_named(said)
     )
 
 
@@ -212,6 +238,8 @@ def antecedent(said: str, before: Sequence[str], *, has_value: bool = True) -> t
         return None
     if _OPENS_IT.match(said) and (topic := _topic(before)):
         return topic
+    if _is_done_for(said):
+        return _last(before, _priced_thing)
     if kinds := _kinds_of_nothing_named(said):
         return _last(before, lambda one: named_thing(one) if kinds & value_kinds(one) else None)
     is_of_the_whole = _is_of_the_whole(said)
@@ -274,6 +302,20 @@ def _is_of_the_whole(said: str) -> bool:
     if is_cjk(said):
         return _WHOLE_CHINESE.match(said) is not None
     return _WHOLE.search(said) is not None and _NAMED.search(_PRICED.sub(" ", _WHOLE.sub(" ", said))) is None
+
+
+def _is_done_for(said: str) -> bool:
+    """Whether somebody's price is given of what was named before."""
+    pattern = _DONE_FOR_CHINESE if is_cjk(said) else _DONE_FOR
+    return len(said) <= LONGEST and pattern.search(said) is not None and "amount" in value_kinds(said)
+
+
+def _priced_thing(sentence: str) -> Span | None:
+    """Where a sentence with a price names what it is the price of."""
+    if "amount" not in value_kinds(sentence):
+        return None
+    found = (_PRICED_THING_CHINESE if is_cjk(sentence) else _PRICED_THING).search(sentence)
+    return found.span("thing") if found else named_thing(sentence)
 
 
 def named_thing(sentence: str) -> Span | None:

@@ -75,6 +75,8 @@ def test_what_holds_the_kind_of_thing_that_is_asked_for_comes_first() -> None:
     [
         ("What does my girlfriend do for a living?", "I'm seeing someone, a paramedic", "the gate code changed"),
         ("What should a dinner plan for me avoid?", "I'm coeliac", "the bus leaves at nine"),
+        ("What are my daughter's interests?", "She's mad about horses", "the gate code changed"),
+        ("女儿有什么兴趣？", "她迷上了骑马", "门禁密码换了"),
         ("岳父的寿宴在哪儿办？", "我老丈人七十大寿", "公司把份子钱降到3800"),
         ("晚上请客，我有什么忌口？", "海鲜和啤酒都碰不得", "我们下午五点交班"),
     ],

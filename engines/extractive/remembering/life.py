@@ -98,7 +98,9 @@ notes summary letter blurb copy word words 写 回复 语气 文案 标题 评�
 language english french german spanish chinese 语言 英语 中文 法语 德语 日语 英文 | recommend recommends
 recommendation suggest suggestion book books film films movie series read reading watch 推荐 书 电影 看书 剧 综艺 |
 hobby hobbies weekend free-time spare-time collect knit garden gardening bake baking fish fishing 爱好 周末 空闲
-养花 钓鱼 种菜 业余 | calligraphy brush handwriting 书法 毛笔 练字 写字 毛笔字 | off rest day-off closed holiday
+养花 钓鱼 种菜 业余 | mad-about crazy-about obsessed obsessed-with fan-of keen-on passionate-about hooked-on
+loves adores interests interested 喜欢 迷上 热爱 痴迷 着迷 最爱 兴趣 | calligraphy brush handwriting 书法 毛笔 练字
+写字 毛笔字 | off rest day-off closed holiday
 break leave 休息 停 放假 休 不上班 请假 停播 不开 打烊 营业 关门 开门 开到 开店时间 营业时间 | shift shifts hours
 schedule roster rota days nights
 mornings evenings timetable working-hours 班 时间 排班 夜班 白班 交班 换班 点 时段 作息 | weekly week often every

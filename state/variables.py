@@ -70,11 +70,12 @@ def once(make: Callable[..., Made], given: Mapping[str, Any]) -> Made:
     Each stage of a graph and each hook of an agent asks for its own, and making them takes as long as a search.
     """
     known = (make, set_variables(), repr(given))
-    if known not in _made:
+    made = _made.get(known)
+    if made is None:
         if len(_made) >= _MOST_MADE:
             _made.clear()
-        _made[known] = make(**given)
-    return cast("Made", _made[known])
+        made = _made[known] = make(**given)
+    return cast("Made", made)
 
 
 class Environment(PydanticBaseSettingsSource):

@@ -98,6 +98,20 @@ def test_a_variable_is_read_again_when_it_changes(monkeypatch: pytest.MonkeyPatc
     assert Settings().k == 5
 
 
+def test_settings_of_one_context_are_made_once_until_a_variable_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(cls: type[Settings], **context: Any) -> Settings:
+        return cls.of(Runtime(context=context))  # pyright: ignore[reportArgumentType]
+
+    assert of(Settings, k=8) is of(Settings, k=8)
+    assert of(MemoryContext, k=8, user="ana").k == 8
+    assert of(MemoryContext, k=8, user="ana") is not of(MemoryContext, k=8, user="bob")
+    assert of(Settings, k=9).k == 9
+
+    monkeypatch.setenv("MEMORY_BANK_NEIGHBOURS_PER_HIT", "3")
+
+    assert of(Settings, k=8).neighbours_per_hit == 3
+
+
 @pytest.mark.parametrize("given", ["text", [1], 5])
 def test_input_that_is_no_mapping_is_an_error_of_ours(given: Any) -> None:
     from agentic_memory_bank.state.errors import InputError

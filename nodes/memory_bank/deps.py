@@ -19,7 +19,6 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
-from agentic_memory_bank.tools.web.search import web_tools
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.meter import Meter
@@ -118,7 +117,11 @@ class BankDeps(EngineDeps[Engine]):
         """Say whether a step can find what is not in memory."""
         if self.executor or self.is_outside:
             return True
-        return self.agent is not None and (bool(self.tools) or any(t.name == SEARCH for t in web_tools(settings)[0]))
+        if self.agent is None:
+            return False
+        from agentic_memory_bank.tools.web.search import web_tools
+
+        return bool(self.tools) or any(tool.name == SEARCH for tool in web_tools(settings)[0])
 
     def cosines(self, node: MemoryNode, others: Sequence[MemoryNode]) -> tuple[float, ...]:
         """Compare a memory with each of the others; zeros where there are no vectors to be had."""

@@ -25,7 +25,6 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attached_files import attachment_of, picture_type
 from agentic_memory_bank.tools.documents.attachments import SHOWN_BYTES, AttachmentStore, content
 from agentic_memory_bank.tools.search.deep_retrieval import deep_retrieval
-from agentic_memory_bank.tools.web.search import web_tools
 
 HANDED_BYTES: Final = 20_000_000
 """How much of pictures to look at goes out with a step: it is kept with the pause."""
@@ -103,6 +102,8 @@ def _done(
         assignment = Assignment(deepcopy(task), goal, prompt, tools, tuple(points), tuple(pictures))
         return report(deps.executor(assignment), prompt, task["kind"], contradictions=points, pictures=pictures)
     if deps.agent:
+        from agentic_memory_bank.tools.web.search import web_tools
+
         web, missing = web_tools(Settings.of(runtime))
         own = (*tools, *deps.research_tools(state, runtime, refuted_anchors(state)))
         said = deps.agent.run(task["id"], prompt, (*own, *deps.tools, *web), [tool.instruction for tool in missing])

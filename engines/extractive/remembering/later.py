@@ -90,10 +90,13 @@ _ENDED: Final = lazy_pattern(
 )
 """What is not done, or not had, any more."""
 _ENDED_CHINESE: Final = lazy_pattern(
-    r"(?P<a>[\u4e00-\u9fffA-Za-z]{2,10}?)(?:早就|已经|都|也|给)?(?:卖|退|停|取消|黄|转让|送人|戒|退掉|卖掉)了(?![\d一二两三四五六七八九十百千万几])"
+    r"(?P<a>[\u4e00-\u9fffA-Za-z]{2,10}?)(?:早就|已经|都|也|给)?(?:卖|退|停|取消|黄|转让|送人|戒|退掉|卖掉|捐|送给[^，。]{1,6}?)了"
+    r"(?![\d一二两三四五六七八九十百千万几])"
+    r"|不(?:再)?(?P<b>(?![用行对错见好得知是到少多管说要过如同会能想敢来去明懂清])[\u4e00-\u9fff]{2,4}?)了(?=[，。！,.!\s]|改|换|\Z)"
 )
+_ONCE: Final = re.compile(r"(?:[今明昨后][天晚早]|[这下上][次周回])[^，。！？]{0,12}\Z")
 _HAS_NAME: Final = re.compile(rf"(?<=[\w,] ){_PRONOUN}[A-Z][a-z]+")
-_SOMEBODY: Final = re.compile(rf"(?<=[\w,] )(?:{_PRONOUN}[A-Z][a-z]+|[Hh]e|[Ss]he|[Tt]hey)\b")
+_SOMEBODY: Final = re.compile(rf"(?<=[\w,] )(?:{_PRONOUN}[A-Z][a-z]+|[Hh]e|[Ss]he|[Tt]hey)\b|[他她]")
 _LAST_CLAUSE: Final = re.compile(r"[^,;.!?，。；！？]*\Z")
 _SPEAKER: Final = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur)\b")
 _IDLE: Final = frozenset(
@@ -282,9 +285,10 @@ def _over(text: str) -> bool:
 def _given_up(new: str) -> Test | None:
     """What is not done any more, by all of its words."""
     pattern = _ENDED_CHINESE if is_cjk(new) else _ENDED
-    found = [(_things(next(filter(None, one.groups()))), _doer(new[: one.start()])) for one in pattern.finditer(new)]
+    ends = [one for one in pattern.finditer(new) if not _ONCE.search(new[: one.start()])]
+    found = [(_things(next(filter(None, one.groups()))), _doer(new[: one.start()])) for one in ends]
     given = [(words, who) for words, who in found if words]
-    given = [(words, who) for words, who in given if who.casefold() not in ("he", "she", "they")]
+    given = [(words, who) for words, who in given if who.casefold() not in ("he", "she", "they", "他", "她")]
     return (lambda clause: any(words <= _things(clause) and who in clause for words, who in given)) if given else None
 
 

@@ -80,21 +80,18 @@ _KEEP_NOT: Final = re.compile(
     rf"|i'd (?:rather|prefer) (?:if )?you (?:didn't|did not|don't) {_KEEP})\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_DONE: Final = (
-    r"(?:forgotten|deleted|erased|removed|wiped|gone|written down|kept|stored|saved|remembered|recorded"
-    r"|noted|(?:on|in) (?:the |your )?(?:record|file|memory|memories|notes|here|there)|in here)"
-)
+_KEPT: Final = r"(?:written down|kept|stored|saved|remembered|recorded|noted|(?:on|in) (?:the |your )?(?:record|file|memory|memories|notes|here|there)|in here)"
 _WISH: Final = re.compile(
     r"\A\W*(?:and |so |please |but )?(?:"
     rf"i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?: it)?(?: that| if)* (?P<spared>[^.]{{1,80}}?)"
-    rf" (?:weren't|wasn't|isn't|aren't|were not|was not|is not|not be|not|didn't stay|stays? off)(?: to be)? {_DONE}"
-    rf"|i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?P<wished>[^.]{{0,80}}?)\b(?:was|were|is|to be"
+    rf" (?:weren't|wasn't|isn't|aren't|were not|was not|is not|not be|not|didn't stay|stays? off)(?: to be)? {_KEPT}"
+    rf"|i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?P<wished>(?:(?!\bnot\b|n't\b)[^.]){{0,80}}?)\b(?:was|were|is|to be"
     rf"|be|got)? ?"
     r"(?:forgotten|deleted|erased|removed|wiped|gone)(?=\W*(?:please|now|for good|from .{1,20})?\W*\Z)"
-    rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_DONE}"
+    rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_KEPT}"
     r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped)"
     rf"|(?:make sure|ensure|see to it)(?: that)? (?P<ensured>[^.]{{1,80}}?)"
-    rf" (?:(?:is|are|gets?) (?:forgotten|deleted|erased|wiped|removed)|(?:isn't|aren't|is not|are not) {_DONE}))\b",
+    rf" (?:(?:is|are|gets?) (?:forgotten|deleted|erased|wiped|removed)|(?:isn't|aren't|is not|are not) {_KEPT}))\b",
     re.IGNORECASE,
 )
 _THIS: Final = re.compile(

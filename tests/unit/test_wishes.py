@@ -116,3 +116,38 @@ def test_what_a_wish_is_about_is_found_where_another_clause_names_it(said: str, 
 )
 def test_what_only_sounds_like_it_is_no_wish(said: str) -> None:
     assert wish_in(said) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't want my penicillin allergy deleted.",
+        "Make sure Dad's birthday isn't forgotten.",
+        "I'd prefer my brother Tom not to be forgotten.",
+        "我可不想你把青霉素过敏这事忘了",
+        "你忘了我对花生过敏了。",
+        "你忘了我女儿叫朵朵了呀。",
+        "Forgot my mum's birthday, I feel awful.",
+        "Deleted my Tinder last night.",
+        "Remove our logo from the homepage.",
+        "我想把纹身去掉",
+        "把我的闹钟删了",
+    ],
+)
+def test_who_wants_it_kept_or_complains_or_tells_what_was_done_wants_nothing_forgotten(said: str) -> None:
+    assert wish_in(said) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I want my gallbladder removed.",
+        "Customer data must be deleted after 30 days.",
+        "Forget the diet, it's my birthday!",
+        "Forget my ex, I've met somebody new.",
+    ],
+)
+def test_what_may_be_about_the_world_is_asked_about_and_never_done_at_once(said: str) -> None:
+    wish = wish_in(said)
+
+    assert wish is None or not wish.telling.is_sure

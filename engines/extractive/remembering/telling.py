@@ -17,6 +17,8 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
 )
 from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
     AND_THE,
+    GOES_ON,
+    INSTEAD,
     OF_RECORD,
     ONLY_HER,
     SPOKE,
@@ -80,13 +82,16 @@ _KEEP_NOT: Final = re.compile(
     rf"|i'd (?:rather|prefer) (?:if )?you (?:didn't|did not|don't) {_KEEP})\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_KEPT: Final = r"(?:written down|kept|stored|saved|remembered|recorded|noted|(?:on|in) (?:the |your )?(?:record|file|memory|memories|notes|here|there)|in here)"
+_KEPT: Final = (
+    r"(?:written down|kept|stored|saved|remembered|recorded|noted"
+    r"|(?:on|in) (?:the |your )?(?:record|file|memory|memories|notes|here|there)|in here)"
+)
 _WISH: Final = re.compile(
     r"\A\W*(?:and |so |please |but )?(?:"
     rf"i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?: it)?(?: that| if)* (?P<spared>[^.]{{1,80}}?)"
     rf" (?:weren't|wasn't|isn't|aren't|were not|was not|is not|not be|not|didn't stay|stays? off)(?: to be)? {_KEPT}"
-    rf"|i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?P<wished>(?:(?!\bnot\b|n't\b)[^.]){{0,80}}?)\b(?:was|were|is|to be"
-    rf"|be|got)? ?"
+    rf"|i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?P<wished>(?:(?!\bnot\b|n't\b)[^.]){{0,80}}?)"
+    rf"\b(?:was|were|is|to be|be|got)? ?"
     r"(?:forgotten|deleted|erased|removed|wiped|gone)(?=\W*(?:please|now|for good|from .{1,20})?\W*\Z)"
     rf"|i (?:don't|do not) want (?P<unwished>[^.]{{0,80}}?) (?:to be )?{_KEPT}"
     r"|(?P<passive>[^.]{1,80}?) (?:should|can|must|may) be (?:forgotten|deleted|erased|wiped)"
@@ -153,7 +158,7 @@ _TOPIC: Final = re.compile(
     re.IGNORECASE,
 )
 _WORK: Final = re.compile(
-    r"\b(?:accounts?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code"
+    r"\b(?:accounts?|alarms?|timers?|tattoos?|insta(?:gram)?|tinder|facebook|whatsapp|playlists?|logos?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code"
     r"|comments?"
     r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?"
     r"|sections?"
@@ -161,13 +166,6 @@ _WORK: Final = re.compile(
     re.IGNORECASE,
 )
 """What is worked on rather than remembered: "delete my last paragraph"."""
-_INSTEAD: Final = re.compile(
-    r"\b(?:instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
-    r"|we(?:'re| are) (?:now|going)|change (?:it|that) to"
-    r"|(?:i|we)(?:'ve| have)? (?:now )?(?:switched|changed|swapped|went|gone|moved|settled) (?:to|for|with|over|on))\b",
-    re.IGNORECASE,
-)
-"""Something is put in the place of what is to be forgotten: a correction."""
 _ALL: Final = re.compile(
     r"\W*(?:about )?(?:me|(?:all|everything|anything)(?: (?:of (?:it|that)|about me))?"
     r"|(?:all |all of |everything in )?(?:your|my|the) (?:memory|memories)(?: of me)?"
@@ -248,7 +246,9 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
         about = bare if tokenize(bare) else asked.about
         if found := AND_THE.match(after):
             about = f"{about} and {found['what']}"
-        return Telling("about", about, whose, is_sure=asked.is_sure) if tokenize(about) else None
+        if not tokenize(about):
+            return None
+        return Telling("about", about, whose, is_sure=asked.is_sure, is_plain=asked.is_sure)
     if topic := _topic(asked, same, before):
         return Telling("about", topic, is_sure=asked.is_sure and not (asked.points_back and topic in before))
     if asked.wants_nothing_kept:
@@ -324,7 +324,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
     found, is_sure = None if _SELF.match(clause) else _FORGET.match(clause), True
     if found is None:
         found, is_sure = _DELETE.match(clause), False
-    if found is None or _INSTEAD.search(after) or _INSTEAD.search(found["rest"]):
+    if found is None or INSTEAD.search(after) or INSTEAD.search(found["rest"]):
         return None
     rest, is_handy = found["rest"].strip(), not is_sure and bool(found["handy"])
     if _THIS.match(rest) or not rest:
@@ -335,7 +335,9 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         return ForgetPhrase(bare) if bare != rest or _RECORD.match(rest) or _IN_MEMORY.search(rest) else None
     if _WORK.search(bare) and not _is_remembered(rest):
         return None
-    return ForgetPhrase(bare) if is_sure or _is_remembered(rest) or _OURS.match(rest) or ONLY_HER.match(rest) else None
+    is_meant = is_sure or _is_remembered(rest) or _OURS.match(rest) or ONLY_HER.match(rest)
+    is_plain = _is_remembered(rest) or GOES_ON.match(after) is None
+    return ForgetPhrase(bare, is_sure=is_plain) if is_meant else None
 
 
 def _pretended(undone: str, rest: str) -> ForgetPhrase:
@@ -393,4 +395,6 @@ def _wished(what: str) -> ForgetPhrase | None:
         return None
     if found := _SOMETHING.match(what):
         return ForgetPhrase(found["about"])
-    return ForgetPhrase("", wants_nothing_kept=True) if _THIS.match(what) or not what.strip() else ForgetPhrase(what)
+    if _THIS.match(what) or not what.strip():
+        return ForgetPhrase("", wants_nothing_kept=True)
+    return ForgetPhrase(what, is_sure=_is_remembered(what))

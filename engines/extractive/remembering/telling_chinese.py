@@ -53,12 +53,13 @@ _STATED_ZH: Final = re.compile(
 _CUE_ZH: Final = re.compile(
     r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
 )
+_INTENDED_ZH: Final = re.compile(r"\A\s*我(?:想|要|打算|准备)")
 _TOLD_ZH: Final = re.compile(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
 _WITH_ZH: Final = re.compile(
     rf"\s*{_LEAD_ZH}(?:别|不要|不用|不必|甭)再?[把将](?P<about>.{{1,60}}?)(?:记|存|留|保存|保留)(?:着|住|下来|下|在.{{1,6}})?(?:吧|了|啊|哈)*\s*"
 )
 _WORK_ZH: Final = re.compile(
-    r"[段句行列页字]$|文件|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
+    r"[段句行列页字]$|文件|闹钟|纹身|朋友圈|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
 )
 _HANDS_ZH: Final = re.compile(
     r"\A(?:请|麻烦|你|您|帮我|可以|能不能|能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我"
@@ -116,7 +117,8 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
     found = _BEHIND_ZH.fullmatch(clause)
     if found and (is_of_record or not _IS_DONE_ZH.fullmatch(clause)):
         asked = _behind(found["before"], found["verb"], clause, words)
-        is_plain = is_of_record or _MEMORY_ZH.search(found["verb"]) or _CUE_ZH.search(found["before"])
+        named = _INTENDED_ZH.sub("", found["before"], count=1)
+        is_plain = is_of_record or _MEMORY_ZH.search(found["verb"]) or _CUE_ZH.search(named)
         return asked if asked is None or is_plain else asked._replace(is_sure=False)
     found = _FRONT_ZH.fullmatch(clause)
     if found is None or _WORK_ZH.search(found["about"]):

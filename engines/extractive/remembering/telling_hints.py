@@ -48,6 +48,20 @@ _REMOVES: Final = (
     r"(?=[^.]{0,80}\b(?:out|away|off|go|aside)\b))\b"
 )
 """What is done to things, memories among them."""
+INSTEAD: Final = lazy_pattern(
+    r"\b(?:instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
+    r"|we(?:'re| are) (?:now|going)|change (?:it|that) to"
+    r"|(?:i|we)(?:'ve| have)? (?:now )?(?:switched|changed|swapped|went|gone|moved|settled) (?:to|for|with|over|on))\b",
+    re.IGNORECASE,
+)
+"""Something is put in the place of what is to be forgotten: a correction."""
+GOES_ON: Final = lazy_pattern(
+    r"\A\W*(?:it|that|there|this|i|we|he|she|they|[a-z]+)(?:'(?:s|m|re|ve|d)| (?:is|was|am|are|have|had|met))\b",
+    re.IGNORECASE,
+)
+"""Something is told behind it: "Forget the diet, it's my birthday!" may be no more than an exclamation."""
+_NEWS: Final = r"(?:\w+ed|forgot(?:ten)?|lost|took|threw|left|struck|got|did)\b"
+"""What somebody has done, who is not named: "Forgot my inhaler." tells, and asks for nothing."""
 _KEEPS: Final = (
     r"(?:(?:keep|hold|hang|remember|retain|record|log|track|hang|cling|know)(?:ing|ed|ging)?|kept|held|hung|knew"
     r"|(?:stor|sav|memoris|memoriz)(?:e|ed|ing)|carry(?:ing)?)\b(?: (?:hold|track|a note|notes) of| on ?to| onto"
@@ -110,7 +124,8 @@ _THAT: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _ASKED: Final = lazy_pattern(
-    rf"{_OPENING}(?:{_LEAD})?(?:(?P<sure>{_FORGETS})|(?P<removes>{_REMOVES}))(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+    rf"{_OPENING}(?:{_LEAD}|(?!{_NEWS}))(?:(?P<sure>{_FORGETS})|(?P<removes>{_REMOVES}))(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 _KEEP_NOT: Final = lazy_pattern(
     rf"{_OPENING}(?:{_LEAD}|(?:you|we) )?(?:{_NOT}\s+)(?:have to |need to |to )?(?P<verb>{_KEEPS})(?P<rest>.*)"

@@ -91,7 +91,9 @@ def wish_in(text: str, heard: Callable[[str], Telling | None] = told_to_forget) 
     news = {place for place in _news(said, first, last) if heard(said[place].text) is None}
     wish = text[said[first].span[0] : said[last].span[1]] if (first, last) != (0, len(said) - 1) else text
     rest = cut_out(text, [one.span for place, one in enumerate(said) if place not in news]) if news else ""
-    return Wish(heard(wish) or told, wish, "" if rest and heard(rest) is not None else rest)
+    core = heard(wish) or told
+    core = core._replace(is_sure=core.is_sure and told.is_sure)
+    return Wish(core, wish, "" if rest and heard(rest) is not None else rest)
 
 
 def plain_wish_in(text: str) -> Wish | None:

@@ -145,3 +145,22 @@ def test_what_a_turn_begins_with_as_a_sentence_of_its_own_is_what_it_is_about() 
 
 def test_an_exclamation_is_no_topic() -> None:
     assert antecedent("It's been lovely", ["We went to Rome.", "Drama. I could scream. "]) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (["My brother Jack is staying with us.", "The landlord came round this morning."], "He's putting the rent up."),
+        (
+            ["My mum came over.", "I had lunch with Kate.", "Her brother Dan came along."],
+            "She's moving to Oslo in May.",
+        ),
+        (["我妈周五过来。", "晓雯说要带她闺女一起来吃饭。"], "她对花生过敏，记得别买。"),
+        (["我爸喜欢爬山"], "其他同事都选了爬山"),
+        (["我弟在学吉他"], "吉他弦断了两根，花了80"),
+        (["We're going to Lisbon in September."], "He'll still do the music."),
+        (["The boiler was fixed on Monday."], "This summer I'm going to Crete on 5 July."),
+    ],
+)
+def test_where_somebody_else_may_be_meant_nobody_is(before: list[str], said: str) -> None:
+    assert antecedent(said, before) is None

@@ -68,7 +68,9 @@ _LEAD: Final = (
 )
 _OPENS_IT: Final = lazy_pattern(
     _LEAD
-    + r"(?:it|its|that|thats|this)\b(?:'s)?+(?! (?:is |was |been )?(?:my|our|takes?|took|been|rain\w*|snow\w*|late"
+    + r"(?:its?|thats|(?:that|this)(?='s\b|[,.]|\s(?:one|is|was|isn't|will|would|has|had|costs?|starts?|ends?|comes?"
+    r"|goes|takes?|runs?|opens?|closes?|gets?|got|should|can|could|may|might|must|needs?)\b))\b(?:'s)?+"
+    r"(?! (?:is |was |been )?(?:my|our|takes?|took|been|rain\w*|snow\w*|late"
     r"|early|why|what|how|when|because|time|like)\b)|\A\W{0,3}(?:而且|不过|但是?)?它",
     re.IGNORECASE,
 )
@@ -77,7 +79,8 @@ _IS_CALLED: Final = lazy_pattern(_LEAD + r"it(?:'s| is|s) (?:called|named|in|at|
 """A name or a place that is given of a thing."""
 _OPENS_HER: Final = lazy_pattern(
     _LEAD + r"(?:(?P<she>she|shes|her)|(?P<he>he|hes|his|him))\b"
-    r"|\A\W{0,3}(?:而且|不过|但是?)?(?:[\u4e00-\u9fff]{1,3}[，,]?)?(?:(?P<ta>她)|他)(?!们)",
+    r"|\A\W{0,3}(?:而且|不过|但是?)?(?:后来|听说|昨天|今天|明天|现在|最近|所以|结果|原来|好像|其实|上周|下周|本来"
+    r"|[\u4e00-\u9fff]{1,3}[，,])?(?:(?P<ta>她)|他)(?![们妈爸命人乡])",
     re.IGNORECASE,
 )
 _ROLE_WORDS: Final = (
@@ -138,7 +141,7 @@ _PRICED_THING_CHINESE: Final = lazy_pattern(
 _WHO: Final = "|".join(sorted(ROLE_NAMES, key=len, reverse=True))
 _PERSON: Final = lazy_pattern(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er) (?:[a-z]+ )?(?P<role>{_WHO})s?(?: called)?(?: [A-Z][a-z]+)?\b"
-    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|from|to|for|about) )"
+    r"|(?:\A\W{0,3}|\b(?:with|and|met|called|named|for|about|(?:spoke|spoken|talked|talking|wrote|married) to) )"
     r"(?P<name>(?!(?:He|She|It|That|This|They|There|We|You|What|Who|Hiya|Hi|Hello|Hey|Yes|No|Ok|Okay|Right|Well|Oh|Sorry"
     r"|Thanks|Anyway|Actually|Honestly|Morning|Evening)\b)[A-Z][a-z]{1,20})"
     r"(?= (?:is|was|has|will|can|lives|works|left|said|wants|told)\b|'s\b|[,?.!]|$)",
@@ -148,6 +151,23 @@ _PERSON_CHINESE: Final = lazy_pattern(
     r"|(?:\A|[，。,有个叫跟和])"
     r"(?P<nick>[老小阿](?![伴师板婆公家时孩区学姐哥妹弟爷奶太人外实的是年头])[\u4e00-\u9fff])(?![\u4e00-\u9fff]?(?:家|店|区|路))"
 )
+_SOMEBODY_ELSE: Final = lazy_pattern(
+    rf"\b(?i:the|an?|another|some|this|that|my|our|his|her|their) (?:[a-z]+ ){{0,2}}?(?:{_WHO}|(?:wo)?man|guy|bloke|lad"
+    r"|lass|girl|boy|lady|customer|surveyor|midwife|driver|agent|electrician|cat|dog|puppy|kitten|horse)s?\b"
+    r"|\b(?:Mr|Mrs|Ms|Miss|Dr|Prof)\.? [A-Z]"
+    r"|(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bnear )(?<!\bon )(?<!\buntil )(?<!\bsince )"
+    r"(?!(?:I|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday"
+    r"|Wednesday|Thursday|Friday|Saturday|Sunday)\b)[A-Z][a-z]{2,20}\b"
+)
+_SOMEBODY_ELSE_CHINESE: Final = lazy_pattern(
+    r"(?:邻居|房东|师傅|工长|客户|顾客|医生|护士|老师|同事|老板|经理|店员|司机|中介|[小大]?[猫狗])|[个位][^，。]{0,6}的人?(?=[，。说])"
+    r"|(?:\A|[，。、和跟])(?:[赵钱孙李周吴郑王冯陈沈韩杨朱秦许何吕张孔曹严金魏姜谢邹苏潘范彭鲁马方俞任袁柳史唐薛雷贺倪汤罗郝安常于傅"
+    r"齐康余顾孟黄萧尹姚邵汪毛戴宋庞熊纪项祝董梁杜蓝季贾江童颜郭梅林钟徐邱高夏蔡田樊胡万管卢莫丁邓][\u4e00-\u9fff]{1,2}|[晓阿][\u4e00-\u9fff])"
+    r"(?=说|要|来|是|在|也|想|会|打)"
+)
+"""Somebody, or an animal, of whom "she" or "he" may be said as well."""
+_APPOSED: Final = lazy_pattern(r"\A(?:'s| is| was|,) (?:my|our|the|his|her|their|an?)\b[^,.;]{0,60}")
+"""What a person is, behind their name: nobody else."""
 _PASTS: Final = frozenset(
     [
         "came",
@@ -263,11 +283,25 @@ def _topic(before: Sequence[str]) -> tuple[int, Span] | None:
 def _person_meant(before: Sequence[str], other: re.Pattern[str]) -> tuple[int, Span] | None:
     """The person who was named just before, or who alone was named."""
     found = _last(before, lambda one: _named_person(one, other), asked=True)
-    if found is None or found[0] >= len(before) - JUST_BEFORE:
+    if found is None or _names_somebody_else(_behind(before, *found), other):
+        return None
+    if found[0] >= len(before) - JUST_BEFORE:
         return found
     name = before[found[0]][slice(*found[1])]
     rival = _last(before[: found[0]], lambda one: _named_person(one, other), asked=True)
     return found if rival is None or before[rival[0]][slice(*rival[1])] == name else None
+
+
+def _behind(before: Sequence[str], place: int, span: Span) -> list[str]:
+    """What was said after somebody was named."""
+    return [_APPOSED.sub("", before[place][span[1] :]), *before[place + 1 :]]
+
+
+def _names_somebody_else(later: Sequence[str], other: re.Pattern[str]) -> bool:
+    """Whether anybody is spoken of after a person was named who is not of the other sex."""
+    patterns = (_SOMEBODY_ELSE, _SOMEBODY_ELSE_CHINESE)
+    found = (one[0] for text in later for pattern in patterns for one in pattern.finditer(text[-LONGEST:]))
+    return any(other.search(words) is None for words in found)
 
 
 def _last(

@@ -28,14 +28,28 @@ _HELD: Final = 4_096
 MOST: Final = 40
 """Clauses of a memory that are compared."""
 
+_KIN: Final = frozenset(
+    tokenize(
+        "mum mom mam mother dad father parents sister brother wife husband partner girlfriend boyfriend fiance son"
+        " daughter kid kids baby child children niece nephew cousin aunt uncle gran grandma nan grandpa grandad"
+        " grandmother grandfather friend mate neighbour neighbor boy girl dog cat puppy kitten"
+    )
+)
+"""Of whom much is told: what is said of one of them again is not the same thing anew."""
+_KIN_CHINESE: Final = re.compile(
+    r"我?们?家?(?:爸爸?|妈妈?|姐姐?|妹妹?|哥哥?|弟弟?|爷爷|奶奶|外[婆公]|姥[姥爷]|儿子|女儿|闺女|孩子|老[婆公]|媳妇|[男女]?朋友|同学|邻居)"
+)
+_NICKNAME: Final = re.compile(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
+
 _CHANGE: Final = re.compile(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to|chang(?:ed|ing|es? (?:to|from))"
     r"|moved|moving|moves? (?:it|to|the|our|my|in|out|back)"
     r"|shift(?:ed|s)?|push(?:ed|ing)|postpon(?:ed|ing)|resched\w{1,8}|delayed"
     r"|(?:is|are|was|were|'s|'re) (?:now|out|off|dead|gone|over|up to|down to)|now|these days"
-    r"|(?:up|down|back|on) to|(?:went|gone|goes|going|put|bumped|raised|cut) (?:up|down|back)|rose|dropped|scratch that"
+    r"|(?:up|down) to|(?:went|gone|goes|going|put|bumped|raised|cut) (?:up|down|back)|rose|dropped|scratch that"
     r"|correction|turns out|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|used to|cancel(?:l?ed)|called off"
-    r"|(?:ain't|not) happening|swapped|settled on|retired|left|quit|so it's|(?:double|over) ?booked|can't do"
+    r"|(?:ain't|not) happening|swapped|settled on|retired|quit|so it's"
+    r"|left(?=\W*\Z|,| (?:the |my |our )?(?:company|firm|job|team|club|band|us)\b)|(?:double|over) ?booked|can't do"
     r"|signs? off|sold|stepp(?:ed|ing) down|g(?:iven|ave|ot) (?:up|rid of)|bumped|brought forward|extended|done for"
     r"|put (?:off|back)|called off|scrapped|ditched|traded|upgraded|transferred|packed (?:it )?in"
     r"|f[ae]lls? through"
@@ -180,6 +194,8 @@ class _Change:
         ours = names_and_numbers(clause)
         if not shared or (ours and ours <= self.values):  # it says the very same
             return False
+        if all(word in _KIN or _KIN_CHINESE.fullmatch(word) for word in shared):
+            return False
         if self.kinds & value_kinds(clause) or any(word in text for word in shared for text in self.denied):
             return True
         is_named = not (self.named | _name_terms(clause)).isdisjoint(shared)
@@ -231,10 +247,15 @@ def _denied(clause: str, old: str) -> Iterator[str]:
             yield clause.partition("停了")[0]
         return
     topic, known = subject_terms(found["topic"]), subject_terms(old)
-    if clause.rstrip().endswith(("了", "了哈", "了啊")) and not speaks_of_kin(found["topic"]):
+    if clause.rstrip().endswith(("了", "了哈", "了啊")) and not _is_somebody(found["topic"], clause):
         yield found["topic"]
     if not topic or topic & known:
         yield found["rest"]
+
+
+def _is_somebody(topic: str, clause: str) -> bool:
+    """Whether somebody only does not do something any more; who does not go on at all is gone with their work."""
+    return speaks_of_kin(topic) or (_NICKNAME.match(topic) is not None and "不干" not in clause)
 
 
 def changing_terms(text: str) -> frozenset[str]:

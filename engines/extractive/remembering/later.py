@@ -96,7 +96,9 @@ _ENDED_CHINESE: Final = lazy_pattern(
 )
 _ONCE: Final = re.compile(r"(?:[今明昨后][天晚早]|[这下上][次周回])[^，。！？]{0,12}\Z")
 _HAS_NAME: Final = re.compile(rf"(?<=[\w,] ){_PRONOUN}[A-Z][a-z]+")
-_SOMEBODY: Final = re.compile(rf"(?<=[\w,] )(?:{_PRONOUN}[A-Z][a-z]+|[Hh]e|[Ss]he|[Tt]hey)\b|[他她]")
+_SOMEBODY: Final = re.compile(
+    rf"(?<=[\w,] )(?:{_PRONOUN}[A-Z][a-z]+|[Hh]e|[Ss]he|[Tt]hey)\b|[他她]|[小老阿晓][\u4e00-\u9fff](?=[也都又最现]|\Z)"
+)
 _LAST_CLAUSE: Final = re.compile(r"[^,;.!?，。；！？]*\Z")
 _SPEAKER: Final = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur)\b")
 _IDLE: Final = frozenset(
@@ -119,10 +121,11 @@ _STATES: Final = (
     ),
     (
         lazy_pattern(
-            r"\b(?:hand(?:ed|ing) in my notice|g(?:a|i)ven? (?:in )?my notice|resigned|quit (?:my|the) job|quit work"
-            r"|left (?:my|the) job|(?:got|was|been) (?:laid off|made redundant|let go|fired"
-            r"|sacked)|I(?:'ve)? retired)\b"
-            r"|我[^，。]{0,8}(?:辞职|离职|被裁|跳槽|退休)",
+            r"\b(?:hand(?:ed|ing) in my notice|g(?:a|i)ven? (?:in )?my notice|quit (?:my|the) job|quit work"
+            r"|left (?:my|the) job|I(?:'ve)? retired)\b"
+            r"|(?:\A\W*|[,.;!] ?|\bI\b[^,.;]{0,20}\b)(?:resigned|(?:got|was|been) (?:laid off|made redundant|let go"
+            r"|fired|sacked))\b"
+            r"|我(?!们|家|老[公婆]|[男女]|爸|妈|哥|姐|弟|妹|儿|闺|爱人|媳|对象|同|朋)[^，。]{0,8}(?:辞职|离职|被裁|跳槽|退休)",
             re.IGNORECASE,
         ),
         lazy_pattern(
@@ -131,7 +134,7 @@ _STATES: Final = (
         ),
     ),
     (
-        lazy_pattern(r"\bmoved out\b|搬走了|搬出去|回(?:老家|去)了", re.IGNORECASE),
+        lazy_pattern(r"\bmoved out\b|搬走了|搬出去", re.IGNORECASE),
         lazy_pattern(
             r"\b(?:liv(?:es?|ing)|stay(?:s|ing)?|shar(?:es?|ing)) (?:with|at)\b|\b(?:flatmate|roommate|lodger)\b"
             r"|住在?(?:我家|我们家|我这)|(?:一起|合)住|跟我们?住",

@@ -3,7 +3,7 @@
 import pytest
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Resolution, Turn
-from agentic_memory_bank.engines.extractive.remembering.amendments import amended
+from agentic_memory_bank.engines.extractive.remembering.amendments import amended, retracts
 from agentic_memory_bank.engines.extractive.remembering.extraction import select
 from agentic_memory_bank.engines.extractive.remembering.resolution import is_comparable, resolve
 
@@ -129,3 +129,16 @@ def test_the_last_value_of_the_kind_is_the_one_that_is_taken_back() -> None:
 
     assert found is not None
     assert said[found.place][slice(*found.gone)] == "The dentist is on Friday"
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (["I work for Siemens in Hamburg.", "We couldn't get a table anywhere last night."], "Ended up at Nando's."),
+        (["My shift starts at 2:30 pm", "What a night."], "Got back at 3am in the end."),
+        (["我在腾讯上班", "昨晚大家聚餐"], "最后去了海底捞"),
+    ],
+)
+def test_how_a_story_ends_takes_nothing_back_that_was_said_before_it(before: list[str], said: str) -> None:
+    assert amended(said, before) is None
+    assert not retracts(said)

@@ -44,6 +44,13 @@ _TAKES_BACK: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How people take back what they said."""
+_ENDS_STORY: Final = lazy_pattern(
+    r"\A(?!.*\b(?:scratch|scrap|strike|wait|correction|instead|mistake|wrong|mean)\b).*\b(?:in the end|ended up"
+    r"|turns out|(?:went|gone|going|go) (?:with|for)|switched to)\b|\A(?!.*(?:算了|不对|改|换)).*(?:最后|后来|结果)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How a story ends: that takes back what was said just before it at most."""
+_CHOSEN: Final = lazy_pattern(r"\b(?:went|gone|going|go) with\b|[定选]了")
 _SCRATCHES: Final = lazy_pattern(r"\b(?:scratch|scrap|strike) that\b", re.IGNORECASE)
 _SURELY: Final = lazy_pattern(r"\b(?:that|correction|wrong)\b", re.IGNORECASE)
 """What takes something back even where a question was to be answered."""
@@ -139,6 +146,9 @@ def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Ame
     """
     if len(said) > LONGEST or QUESTION_END.search(said.strip()):
         return None
+    if _ENDS_STORY.match(said):
+        last = max((place for place, one in enumerate(before) if one.strip()), default=0)
+        before = [one if place == last else "" for place, one in enumerate(before)]
     if is_cjk(said):
         return _found(before, amended_in_chinese(said, is_answer=is_answer))
     plain = said.replace("’", "'")
@@ -174,6 +184,7 @@ def retracts(said: str) -> bool:
     if (
         len(said) > LONGEST
         or is_supposed(said)
+        or (_ENDS_STORY.match(said) and not _CHOSEN.search(said))
         or not (taken_back_in_chinese if is_cjk(said) else _TAKES_BACK.search)(said)
     ):
         return False

@@ -119,7 +119,7 @@ class BankDeps(EngineDeps[Engine]):
             return True
         if self.agent is None:
             return False
-        from agentic_memory_bank.tools.web.search import web_tools
+        from agentic_memory_bank.tools.web.search import web_tools  # loads an HTTP client, which few runs need
 
         return bool(self.tools) or any(tool.name == SEARCH for tool in web_tools(settings)[0])
 

@@ -102,7 +102,7 @@ def _done(
         assignment = Assignment(deepcopy(task), goal, prompt, tools, tuple(points), tuple(pictures))
         return report(deps.executor(assignment), prompt, task["kind"], contradictions=points, pictures=pictures)
     if deps.agent:
-        from agentic_memory_bank.tools.web.search import web_tools
+        from agentic_memory_bank.tools.web.search import web_tools  # loads an HTTP client, which few runs need
 
         web, missing = web_tools(Settings.of(runtime))
         own = (*tools, *deps.research_tools(state, runtime, refuted_anchors(state)))

@@ -64,6 +64,7 @@ def is_held(memories: Memories, word: str) -> bool:
     [
         "Forget what I told you about my sister",
         "delete my budget",
+        "me and maria split up. forget maria",
         "The band fell through, please forget everything about Los Gatos.",
         "That stuff about Acme and their offer, forget it, I signed an NDA",
         "I don't want you keeping anything on Jo, delete that please",

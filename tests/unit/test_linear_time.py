@@ -15,7 +15,15 @@ from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.conversation import ExistingMemory, Fact, Hints, Turn, TurnQuote
 from agentic_memory_bank.engines.extractive import research, responder, support
-from agentic_memory_bank.engines.extractive.answering import choices, contents, exact, helping, quoting, short_answers
+from agentic_memory_bank.engines.extractive.answering import (
+    characters,
+    choices,
+    contents,
+    exact,
+    helping,
+    quoting,
+    short_answers,
+)
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, number_words, sentence, values
@@ -293,10 +301,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.statements.only_asks": lambda text: statements.only_asks(text),
     "engines.extractive.remembering.passed_on.passed_on": lambda text: list(passed_on.passed_on(text)),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),
-    "engines.extractive.answering.helping.rare_characters": lambda text: helping.rare_characters(
+    "engines.extractive.answering.characters.rare_characters": lambda text: characters.rare_characters(
         text[::2], [text[1::2]]
     ),
-    "engines.extractive.answering.helping.shared_characters": lambda text: helping.shared_characters(text, text),
+    "engines.extractive.answering.characters.shared_characters": lambda text: characters.shared_characters(text, text),
     "engines.extractive.answering.contents.is_untold": lambda text: contents.is_untold(
         f"What was the mood at {text[:2_000]}?", [text]
     ),

@@ -2,12 +2,11 @@
 
 import pytest
 
+from agentic_memory_bank.engines.extractive.answering.characters import rare_characters, shared_characters
 from agentic_memory_bank.engines.extractive.answering.helping import (
     SHARE_OF_BEST,
     Likeness,
     MessageReading,
-    rare_characters,
-    shared_characters,
     shown_text,
 )
 from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects

@@ -7,17 +7,18 @@ one says which memories fit a message, the other, from the best of these, whethe
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.answering.characters import rare_characters, shared_characters
 from agentic_memory_bank.engines.extractive.answering.contents import is_untold
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
 from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
 from agentic_memory_bank.engines.extractive.remembering.life import (
     asks_of_other_kin,
@@ -66,23 +67,8 @@ _ASKING: Final = frozenset(
     tokenize("name call again current say tell what which who when where why how many much do did my our have any go")
 )
 """Words of a question that say nothing of what it is about."""
-_FUNCTION: Final = frozenset(
-    "的了吗呢吧啊呀是在有和就都也要会个一不来去上下到给对做用让得着过把被从跟与及或但还很太最这那哪什么怎样多少几谁我你您他她它们"
-    "时候里儿家人年月日天号点大小新叫"
-)
-"""Characters that say nothing of what a Chinese question is about."""
 HEARD: Final = 0.5
 """Share of the characters of a question, each by what it says, from which it is about what memories speak of."""
-COMMON: Final = 0.4
-"""What one of the commonest characters counts beside any other: 比 in 比赛 says little, 赛 says what it is."""
-_COMMON: Final = frozenset(
-    "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多然于心学么"
-    "之都好看起发当没成只如事把还用第样道想作种开美总从无情己面最女但现前些所同日手又行意动方期它头经长儿回位分老因很给"
-    "名法间知世什两次使身者被高已其进此话常与活正感见明问力理点文几定本公特做外相西果走将十实向声全信重三机工物气每并别"
-    "真打太新比才便再部像等体却加主界利受听表少代员许先口由安性光白或难望教命结更拉东神记处让应直场平报关放至认接告入内"
-    "候往何度觉路带万边解任快原变通师立象数四失满远格轻目条呢该准备算决今"
-)
-"""The commonest characters of Chinese, which are in words of every kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,35 +216,6 @@ def shown_text(words: str) -> str:
     return _EXPLAINED.sub("", words)
 
 
-def shared_characters(query: str, text: str) -> float:
-    """Share of the Chinese characters of a query, function words aside, that a text holds."""
-    wanted = {char for char in query if is_cjk(char)} - _FUNCTION
-    total = math.fsum(map(_says, wanted))
-    return math.fsum(map(_says, wanted & set(text))) / total if wanted else 0.0
-
-
-def rare_characters(query: str, texts: Sequence[str]) -> list[float]:
-    """Share of the Chinese characters of a query that each of some texts holds; what few of them hold counts for more.
-
-    Args:
-        query: What is searched.
-        texts: The texts that were found.
-    """
-    wanted = {char for char in query if is_cjk(char)} - _FUNCTION
-    if not wanted:
-        return [0.0] * len(texts)
-    told = [wanted & set(text) for text in texts]
-    held = Counter(char for chars in told for char in chars)
-    weights = {char: _says(char) * math.log(1 + len(texts) / (1 + held[char])) for char in wanted}
-    total = math.fsum(weights[char] for char in held) or 1.0
-    return [math.fsum(weights[char] for char in sorted(chars)) / total for chars in told]
-
-
-def _says(character: str) -> float:
-    """How much a Chinese character says of what a question is about."""
-    return COMMON if character in _COMMON else 1.0
-
-
 class MessageReading:
     """A message, read beside the memories that were found for it.
 
@@ -278,7 +235,11 @@ class MessageReading:
         if not self._found:
             return []
         shared = shared_subjects(self._query, [unit.text for unit in self._units])
-        rows = (dict(zip(WEIGHTS, map(float, row), strict=True)) for row in self._asked.of_units())
+        rows = [dict(zip(WEIGHTS, map(float, row), strict=True)) for row in self._asked.of_units()]
+        kinds = asked_for(self._query)
+        for row, unit in zip(rows, self._units, strict=True):
+            if "date" not in kinds:  # people leave units out: "it's 17 now"
+                row["misfits"] *= not may_hold(kinds, unit.text)
         return [
             _of_language(self._query, _features(self._query, one, unit.text, share, read) | {"telling": telling})
             for one, unit, share, read, telling in zip(

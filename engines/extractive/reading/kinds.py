@@ -167,7 +167,8 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         _pattern(
             r"\b(?:how (?:much|high)\b.{0,80}?\b)?(?:price|costs?|fees?|fares?|charges?|charged|rent|salary|"
             r"wages?|income|taxe?s?|budget|deposit|(?<!how )fine|surplus|profit|bill|subsidy|spent|paid|pay)\b",
-            r"多少钱|多少元|几块钱|几元|(?:价格|票价|费用|房租|租金|押金|工资|水电费|学费|罚款|补贴|总价|造价|"
+            r"\b(?:makes?|making|earn(?:s|ed|ing)?|on) (?:an hour|per hour|a (?:day|week|month|year))\b",
+            r"多少钱|好多钱|多少元|几块钱|几元|[开挣赚领发](?:了)?(?:多少|好多)|(?:价格|票价|费用|房租|租金|押金|工资|水电费|学费|罚款|补贴|总价|造价|"
             r"薪水)[^，。]{0,6}(?:多少|几|是什么)|花[了费]?多少|付多少|交多少|赔多少|补多少|亏了?多少|"
             r"要多少(?:费|元)",
         ),
@@ -235,7 +236,8 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         ("place",),
         _pattern(
             r"\bwhere\b|\b(?:what|which|whose|to which|in which) (?:[\w'’-]+ ){0,2}(?:city|country|place|state|"
-            r"town|village|county|province|region|room|hotel|building|street|hospital|clinic|hall|station|"
+            r"town|village|county|province|region|room|hotel|"
+            r"(?<!\bi )(?<!\bwe )(?<!he )(?<!\bthey )building|street|hospital|clinic|hall|station|"
             r"school|address)\b",
             r"哪里|哪儿|何处|何地|什么地方|在哪(?![天年月日])|地点|地址|哪[一个座间]*(?:国家|城市|省|市|县|地区|地方|国|展厅|"
             r"教室|楼|房间|医院)",

@@ -23,7 +23,13 @@ from agentic_memory_bank.engines.extractive.remembering.drafts import SaidSenten
 from agentic_memory_bank.engines.extractive.remembering.passed_on import passed_on
 from agentic_memory_bank.engines.extractive.remembering.picks import picked
 from agentic_memory_bank.engines.extractive.remembering.queries import attribute_asked, is_greeting, is_personal
-from agentic_memory_bank.engines.extractive.remembering.statements import is_aside, is_asking, is_statement, says_enough
+from agentic_memory_bank.engines.extractive.remembering.statements import (
+    is_aside,
+    is_asking,
+    is_statement,
+    says_enough,
+    stated_first,
+)
 from agentic_memory_bank.engines.extractive.remembering.statements import only_tells_to_forget as tells_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
 from agentic_memory_bank.state.records import RecordType
@@ -246,7 +252,7 @@ def _statements(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[SaidSenten
     for sentence in said:
         asked = phrases.REMEMBER.match(sentence.text)
         bare = _without(sentence, asked.end()) if asked else sentence
-        bare = _before_question(bare)
+        bare = _told_first(bare)
         if not bare.text or len(bare.text) > LONGEST_QUOTE or tells_to_forget(sentence.text, surely=False):
             continue
         is_stated = is_statement(bare.text) and not (is_task and (not is_personal(bare.text) or is_aside(bare.text)))
@@ -255,14 +261,10 @@ def _statements(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[SaidSenten
             yield replace(bare, claims=claims)
 
 
-def _before_question(sentence: SaidSentence) -> SaidSentence:
-    """A sentence without the question it ends with, where it tells of its speaker before that."""
-    text = sentence.text
-    cut = max(text.rfind(mark) for mark in ("，", "；", ", ", "; "))
-    told = text[: max(cut, 0)]
-    if cut < 0 or not (is_asking(text) and is_statement(told) and phrases.SINGULAR.search(told) and says_enough(told)):
-        return sentence
-    return SaidSentence(told, (sentence.span[0], sentence.span[0] + cut))
+def _told_first(sentence: SaidSentence) -> SaidSentence:
+    """A sentence without the question or the guess it ends with, where it tells something before that."""
+    told = stated_first(sentence.text)
+    return SaidSentence(told, (sentence.span[0], sentence.span[0] + len(told))) if told else sentence
 
 
 def _together(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -> Iterator[Fact]:

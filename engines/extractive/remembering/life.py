@@ -139,6 +139,8 @@ _ALONE: Final = frozenset(
     "摔鞋穿课教考车跑玩店货放收存画歌唱曲弹拍桌吵丢落忘写书休班点交辞修面烤税热冷"
 )
 """Characters that say by themselves what they are about."""
+_HOURS: Final = frozenset("0123456789几一二三四五六七八九十两早晚半整")
+"""What stands in front of 点 where it is an hour, and not a point: 小数点, 考点."""
 
 _KIN_SIDES: Final = tuple(
     (frozenset(a.split()), frozenset(b.split()), frozenset(both.split()))
@@ -192,7 +194,8 @@ def subjects_in(text: str) -> frozenset[int]:
     place = 0
     while place < len(text):
         size = next((n for n in range(_LONGEST, 0, -1) if text[place : place + n] in chinese), 0)
-        found.update(chinese[text[place : place + size]] if size else ())
+        is_point = size == 1 and text[place] == "点" and text[place - 1 : place] not in _HOURS
+        found.update(chinese[text[place : place + size]] if size and not is_point else ())
         place += size or 1
     return frozenset(found)
 

@@ -16,13 +16,15 @@ LONGEST: Final = 600
 """Characters of a message; a longer one is a text."""
 
 _LED_IN: Final = re.compile(
-    r"(?<![^\n:：。.!?！？])(?P<lead>[^\n:：。.!?！？]{4,80}+)[:：][ \t]*+(?:\n[ \t]*+)?"
-    r"(?P<quote>\"[^\"\n]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』)"
+    r"(?<![^\n:：。.!?！？])(?P<lead>[^\n:：。.!?！？]{4,80}+)(?:[:：][ \t]*+(?:\n[ \t]*+)?|\n[ \t]*+)"
+    r"(?P<quote>\"[^\"]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』)"
 )
 _CAME: Final = re.compile(
     r"\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed|messaged|e?-?mail(?: from)?|message|letter|text"
-    r"|notice|note|reply|replied|announce(?:d|ment)) ?(?:me|us|from|to me|this|back|is|that)?\b"
-    r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言",
+    r"|notice|note|reply|replied|announce(?:d|ment)|forward(?:ed)?|fwd|pasted?|pasting|booking|confirmation|came"
+    r"|got this|(?:keep|hold|save|copy|store) (?:it|this|that|the|these))"
+    r" ?(?:me|us|from|to me|this|back|is|that)?\b"
+    r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言|转发|原文|原话|粘贴?|贴(?:给|一下|过来)|存一?下|记一?下",
     re.IGNORECASE,
 )
 """How somebody says that a message came to them."""

@@ -54,14 +54,27 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How English asks, with or without a mark; not "how we do it: …"."""
-_WHENEVER: Final = lazy_pattern(r"\W*(?:when(?:ever)?|how) (?:you|u|ya|i|we)\b[^.!?,]{2,80},", re.IGNORECASE)
+_WHENEVER: Final = lazy_pattern(
+    r"\W*(?:(?:and|but|so|also|oh|ok) )*(?:when(?:ever)?|how) (?:you|u|ya|i|we)\b"
+    r"(?:[^.!?,]{2,80},|[^.!?,]{2,60}\b(?:don'?t|do not|never|always) \w)",
+    re.IGNORECASE,
+)
 """A condition in front of a wish: "when you write for me, keep it short"."""
+_MANNER: Final = lazy_pattern(
+    r"\b(?:could|can|would|will) you (?:(?:ever|please|just|always|maybe|kindly|only) ){0,3}(?:write|answer|reply"
+    r"|respond|talk|speak|explain things?|keep (?:it|things|your \w+)|stick)\b"
+    r"(?! (?:me|a|an|the|this|that|these|those|my|our|some|about|up|down|out|on|him|her|them)\b)",
+    re.IGNORECASE,
+)
+"""A standing wish that is put as a question: "would you write in short lines for me, my eyes are bad"."""
 _CHINESE_QUESTION: Final = lazy_pattern(
     r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|回事)?|多少.{0,3}|多[久远高大长]"
     r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
     r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
     r"|([先是用要去买选放吃走坐])[^，。！？我]{1,8}还是(?:\1|该)[^，。！？]{1,8}$"
+    r"|(?<![我没])(?:咋个|[是有叫用]啥|啥(?:意思|叫|时候)|好多(?:钱|岁|天|年)(?!了))[^，。！？我]{0,6}$"
+    r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|对|该)[^，。！？也都就才我不]{0,10}不$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
@@ -86,7 +99,7 @@ _EMBEDDED: Final = lazy_pattern(
 """A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
-    r"|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|教(?:教|一?下)?我|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
 )
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
@@ -108,6 +121,10 @@ _LEAVING: Final = lazy_pattern(
 _SIGNS_OFF: Final = lazy_pattern(
     OPENING + r"(?:that(?:'s|s| is) (?:my|our|your|the) lot\b|(?:no more|enough)(?: of (?:this|that))?(?: for)?"
     r" (?:now|today|tonight)\b)[^.!?。]{0,80}$"
+    r"|"
+    + OPENING
+    + r"(?:i(?:'ve| have)? )?(?:gotta|got to|have to|need to|must|better|going to|gonna|off to) [^.!?\n]{2,50},"
+    r" ?(?:ta|cheers|thanks|laters?|see (?:ya|you))\W*$"
     r"|[^.!?\n]{0,60}\b(?:bye+(?: bye+)?|ttyl|g2g|gtg|(?:talk|speak) (?:soon|later)|nighty? night|good ?night)\W*$"
     r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了)[啊哈啦哦]?\W*$",
     re.IGNORECASE,
@@ -123,9 +140,9 @@ _MOOD: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _SUPPOSED: Final = lazy_pattern(
-    r"\b(?:maybe|perhaps|might|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
+    r"\b(?:maybe|perhaps|(?<!\byou )might|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
     r"|hypothetically|in another life|imagine (?:if|being)"
-    r"|if (?:i|we|my|only) (?:were|had|won|could|\w+ed)"
+    r"|if only|if (?:i|we|my) (?:were|had|won|could|\w+ed)"
     r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
     r"| would| am)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
@@ -151,6 +168,13 @@ _ESCAPED: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """Why somebody asks: the answer has escaped them."""
+_WAS_ASKED: Final = lazy_pattern(
+    r"\W*(?:(?:my|our|the|an?|some|one of (?:my|our|the)) )?(?:[\w-]+ ){1,2}?(?:just |keeps? )?"
+    r"(?:asked|asks?|asking|is asking|was asking|wants? to know|wanted to know|is wondering)(?: me| us)?"
+    r"(?=\W*\Z|, (?:and |so )?(?:i|we) (?:said|told|had|didn't|couldn't)\b)",
+    re.IGNORECASE,
+)
+"""Why somebody asks: somebody asked them. "A customer asked, I said no idea"."""
 _GENERIC: Final = lazy_pattern(r"\b(?:if|when|unless|once|before|after|until) you\b", re.IGNORECASE)
 """Where "you" is anybody."""
 _JOINT: Final = lazy_pattern(r"[,;]|\s(?=(?:so|and|but|because|cos)\s)", re.IGNORECASE)
@@ -210,9 +234,10 @@ def is_asking(sentence: str) -> bool:
     plain = _UNMARKED.sub(r"\1'\2", _EXCLAIMS.sub("", sentence.replace("’", "'")).strip())
     if plain.endswith((":", "：")):
         return False
-    if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not _WHENEVER.match(plain)):
+    is_wish = _WHENEVER.match(plain) or (_MANNER.search(plain) and _JOINT.search(plain))
+    if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not is_wish):
         return True
-    if _WISH.search(plain):
+    if _WISH.search(plain) or is_wish:
         return False
     if _REQUEST.match(plain) or _EMBEDDED.match(plain) or (_POLITE.search(plain) and not is_personal(plain)):
         return True
@@ -227,8 +252,9 @@ def is_asking(sentence: str) -> bool:
 
 
 def only_asks(text: str) -> bool:
-    """Whether a text asks, or asks for something, and states nothing."""
-    return all(is_asking(said) for start, end in sentences(text) if (said := text[start:end].strip()))
+    """Whether a text asks, or asks for something, and states nothing but why."""
+    said = [one for start, end in sentences(text) if (one := text[start:end].strip())]
+    return all(is_asking(one) or (place > 0 and is_aside(one)) for place, one in enumerate(said))
 
 
 def is_statement(sentence: str) -> bool:
@@ -259,9 +285,27 @@ def only_tells_to_forget(text: str, *, surely: bool) -> bool:
     return told is not None and told.is_plain and (told.is_sure or not surely)
 
 
+def stated_first(sentence: str) -> str:
+    """What a sentence states before it goes on to ask or to suppose something; empty where it does neither, or nothing.
+
+    "We keep an orange cat in the dorm, if the warden finds out I'm done for" keeps the cat.
+    """
+    if is_asking(sentence):
+        cut = max(sentence.rfind(mark) for mark in ("，", "；", ", ", "; "))
+    elif (supposed := _SUPPOSED.search(sentence)) and not _REASON.search(sentence):
+        cut = max(sentence.rfind(mark, 0, supposed.start()) for mark in ("，", "；", ", ", "; "))
+    else:
+        return ""
+    told = sentence[: max(cut, 0)]
+    is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told)
+    return told if is_own and is_statement(told) and says_enough(told) else ""
+
+
 def is_aside(sentence: str) -> bool:
     """Whether a sentence beside a question only says why it is asked: "It's gone clean out of my head."."""
     plain = sentence.replace("’", "'").strip()
+    if _WAS_ASKED.match(plain):
+        return True
     return _ESCAPED.search(plain) is not None and not names_and_numbers(phrases.OPENING.sub("", plain))
 
 
@@ -309,6 +353,9 @@ def _is_to_the_other(plain: str) -> bool:
     """Whether a sentence is about the one who is spoken to: nothing of the speaker's, unless it is a standing wish."""
     if is_cjk(plain):
         return plain.startswith(("你", "您")) and not is_personal(plain) and not _WISH.search(plain)
+    led_in, colon, behind = plain.partition(": ")
+    if colon and phrases.ADDRESSES.search(led_in) and says_enough(behind):
+        plain = behind  # "regulars you need to know: …"
     told = phrases.ADDRESSES.search(_GENERIC.sub("", plain))
     if told is None or is_personal(plain) or _WISH.search(plain):
         return False

@@ -37,7 +37,7 @@ LONGEST: Final = 600
 
 _SPACED_ZH: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 """Where Chinese is typed with spaces for commas."""
-_CLAUSE: Final = re.compile(r"[^,;:()，；：、！？。!?\n—–]+")
+_CLAUSE: Final = re.compile(r"(?:(?!(?<=[a-z]{2})\.\s+[a-z])[^,;:()，；：、！？。!?\n—–])+")
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
     r"|btw|sorry|by the way|go ahead and|(?:could|can|would|will|should) you"

@@ -53,7 +53,8 @@ _CHANGE: Final = re.compile(
     r"|signs? off|sold|stepp(?:ed|ing) down|g(?:iven|ave|ot) (?:up|rid of)|bumped|brought forward|extended|done for"
     r"|put (?:off|back)|called off|scrapped|ditched|traded|upgraded|transferred|packed (?:it )?in"
     r"|f[ae]lls? through"
-    r"|in the meantime|from now on|got (?:it|that) wrong|my mistake|misremembered"
+    r"|in the meantime|(?:un)?till? further notice|for the time being|(?:scratch|scrap|forget|ignore) what i (?:said|told you)"
+    r"|from now on|got (?:it|that) wrong|my mistake|misremembered"
     r"|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
     r"|改|换|变成|变了|不(?![完到好起下])[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
     r"|推迟|延[期后]|顺延|提前|挪到|黄了|泡汤|吹了|散了|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
@@ -103,6 +104,12 @@ _DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\
 """Figures of a date, which are no amount."""
 _TURNING: Final = re.compile(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
 """Words of a change that say nothing of what changes."""
+_SCRATCHED: Final = re.compile(
+    r"\b(?:the|my|our|that) (?P<topic>[\w'-]{3,20}(?: [\w'-]{3,20})?) (?:thing|bit|part|stuff|business|rule)\W{1,3}"
+    r"(?:scratch|scrap|forget|ignore) (?:that|what i (?:said|told you))\b",
+    re.IGNORECASE,
+)
+"""What is taken back by what it is about: "the walking thing, scratch what I said"."""
 _DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
 _AMOUNT: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
@@ -186,7 +193,7 @@ class _Change:
     own: frozenset[str]
     """The words of the very clauses that announce it."""
     denied: Sequence[str] = ()
-    """What is not so any more, in Chinese."""
+    """What is not so any more."""
 
     def replaces(self, clause: str) -> bool:
         """Whether an earlier clause says what is not so any more."""
@@ -218,8 +225,9 @@ def _announced(new: str) -> _Change:
 
 
 def _denied_in(new: str, old: str) -> Iterator[str]:
-    """What a text says is not so any more of an earlier one, in Chinese."""
-    return (word for clause in clause_spans(new) for word in _denied(new[slice(*clause)], old))
+    """What a text says is not so any more of an earlier one."""
+    yield from (found["topic"].casefold() for found in _SCRATCHED.finditer(new))
+    yield from (word for clause in clause_spans(new) for word in _denied(new[slice(*clause)], old))
 
 
 def _name_terms(text: str) -> frozenset[str]:

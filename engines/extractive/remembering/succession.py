@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import (
     announces_change,
+    changed_clauses,
     changing_terms,
     ended_terms,
     subject_terms,
@@ -164,8 +165,24 @@ def _changed_values(
             or (likely[b] >= RIVAL * likely[a] and not terms[a].isdisjoint(terms[b]))
         )
 
-    later = [p for p in both if likely[p] >= AS_LIKELY * best and announces_change(told[p].text)]
-    return {a for b in later for a in both if _is_before(told[a], told[b]) and changes(b, a)}
+    later = [place for place in both if announces_change(told[place].text)]
+    return {
+        a
+        for b in later
+        for a in both
+        if _is_before(told[a], told[b])
+        and ((likely[b] >= AS_LIKELY * best and changes(b, a)) or _gives_anew(kinds, told[b].text, told[a].text))
+    }
+
+
+def _gives_anew(kinds: Sequence[Kind], later: str, earlier: str) -> bool:
+    """Whether a change gives a value of a kind that is asked for to what an earlier memory gave one of that kind.
+
+    "Gaelic's Wednesdays now" after "I'm learning Gaelic, class is Tuesdays": the clause speaks of that above all.
+    """
+    terms, given = subject_terms(earlier), [kind for kind in kinds if kind in _VALUES and holds(kind, earlier)]
+    changed = [subject_terms(one) for one in changed_clauses(later) if any(holds(kind, one) for kind in given)]
+    return any(2 * len(terms & own) > len(own) for own in changed)
 
 
 def _links(told: Sequence[Told]) -> Iterator[_Link]:

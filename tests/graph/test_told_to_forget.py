@@ -65,6 +65,8 @@ def is_held(memories: Memories, word: str) -> bool:
         "Forget what I told you about my sister",
         "delete my budget",
         "me and maria split up. forget maria",
+        "I was daft to mention Douglas. Strike him off, dinner and all.",
+        "我跟老婆吵架那个事，你把它丢了嘛",
         "The band fell through, please forget everything about Los Gatos.",
         "That stuff about Acme and their offer, forget it, I signed an NDA",
         "I don't want you keeping anything on Jo, delete that please",

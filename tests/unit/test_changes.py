@@ -34,6 +34,16 @@ def cut(new: str, old: str) -> list[str]:
         ("our caterer is Bellini's, 40 a head", "we switched caterers, it's Sapori now", "our caterer is Bellini's"),
         ("我家保姆姓冯，做饭很好吃", "换了个保姆，姓葛", "我家保姆姓冯"),
         ("Nora swims Mon to Wed, in the old pool", "Nora swims Thu and Fri now", "Nora swims Mon to Wed"),
+        (
+            "my back is bad, so I get up and walk every two hours",
+            "the walking thing, scratch what I said, the doctor wants it every hour",
+            "and walk every two hours",
+        ),
+        (
+            "Wednesdays I'm at the Legion for crib, bring nothing",
+            "the roof came in so crib is Mondays at the hall till further notice",
+            "Wednesdays I'm at the Legion for crib",
+        ),
         ("每天早上吃阿司匹林一片，晚上不吃", "阿司匹林停了，换成氯吡格雷，早上一片", "每天早上吃阿司匹林一片"),
     ],
 )
@@ -60,6 +70,7 @@ def test_what_changed_is_replaced_and_nothing_beside_it(old: str, new: str, gone
         ("the grant is 80k dollars", "we closed the round, 1.2 million dollars, so it's off our minds now"),
         ("游泳课在周三下午", "周五我去爬山"),
         ("the dog is called Rex", "the car is in the garage now"),
+        ("my back is bad, so I walk every two hours", "the parking thing, scratch what I said, it's free"),
         ("I opened a pottery studio in the old mill", "the pottery studio is doing great now, so many people come"),
         ("I keep pushing the bakery forward, it is hard", "my sister's bakery advice keeps me pushing forward"),
         ("the choir camp brings me so much joy", "the choir brings us joy, so it's only fair that we thank them"),

@@ -12,7 +12,12 @@ from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_w
         "how should things be explained to me",
         "How should dosages be written for me?",
         "What tone do I like your answers in?",
+        "How should you go about explaining a topic to me?",
+        "How should losses be shown in my tables?",
+        "I'm sending you a draft, what do I want back?",
         "你该用什么语气跟我说话？",
+        "回我话的时候啥东西不能带？",
+        "帮我起草意见的时候格式上有啥讲究？",
     ],
 )
 def test_a_question_about_answers_is_heard(question: str) -> None:

@@ -26,13 +26,16 @@ def _first_of(opening: str, start: str) -> str:
 
 FICTION: Final = lazy_pattern(
     r"\b(?:pretend|imagine|role-?play|act as|you are now|in character|write (?:me )?(?:a|an|the) (?:\w+ ){0,3}"
-    r"(?:story|poem|song|letter|essay|speech|scene|dialogue|script|novel|joke|email)|let's say|suppose"
+    r"(?:story|poem|song|letter|essay|speech|scene|dialogue|script|novel|joke|email)|let's say|(?<!\bi )suppose"
     r"|hypothetically)\b"
     r"|假装|扮演|假设|想象一下|写(?:一)?[个篇首封](?:故事|诗|信|小说|作文|文章)",
     re.IGNORECASE,
 )
 """A turn that plays or invents something."""
-QUESTION: Final = lazy_pattern(rf"{ENDS_ASKING}|[吗呢么]\W*+$|([\u3400-\u9fff])[不没]\1|可不可以")
+QUESTION: Final = lazy_pattern(
+    rf"{ENDS_ASKING}|[吗呢么]\W*+$|可不可以"
+    r"|(?<![问看定管论讲查道清楚])(?<![问看定管论讲查道清楚][他她它])([\u3400-\u9fff])[不没]\1"
+)
 """How a question ends."""
 ASKS: Final = lazy_pattern(
     r"(?<!\W)\W*+(?:(?:so|and|but|ok|okay|well|also|hey|please|then)\W++){0,6}"

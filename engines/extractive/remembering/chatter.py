@@ -94,7 +94,7 @@ _WANTED: Final = lazy_pattern(
     r"|i (?:just )?(?:want(?:ed)?|would like|'d like|need) to (?:say|ask|know|check|understand|thank)\b"
     r"|i(?:'ve| have)?(?: got)? (?:an?|another|one more|one|a quick) (?:other |last |silly |quick |weird )?question"
     r"|(?:i(?:'m| was| am)? )?(?:just )?(?:wondering|curious|asking)\b|quick one|random question"
-    rf"|(?:an?|one|some|another|two|three)(?: [\w'-]+)? {_MADE} (?:about|for|that rhymes?) \w"
+    rf"|(?:(?:an?|one|some|another|two|three)(?: [\w'-]+)? )?{_MADE} (?:about|for|that rhymes?) (?![^:\n]{{0,40}}:)\w"
     r"|(?:some|any|no)thing (?:with|like|in|\w+er|short|funny|simple|light|easy|else|silly)\b",
     re.IGNORECASE,
 )

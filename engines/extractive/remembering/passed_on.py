@@ -17,12 +17,14 @@ LONGEST: Final = 600
 
 _LED_IN: Final = re.compile(
     r"(?<![^\n:：。.!?！？])(?P<lead>[^\n:：。.!?！？]{4,80}+)(?:[:：][ \t]*+(?:\n[ \t]*+)?|\n[ \t]*+)"
-    r"(?P<quote>\"[^\"]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』)"
+    r"(?P<quote>\"[^\"]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』"
+    r"|(?:>[^\n>]{11,300}+(?:\n|\Z)){1,8}+)"
 )
 _CAME: Final = re.compile(
-    r"\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed|messaged|e?-?mail(?: from)?|message|letter|text"
-    r"|notice|note|reply|replied|announce(?:d|ment)|forward(?:ed)?|fwd|pasted?|pasting|booking|confirmation|came"
-    r"|got this|(?:keep|hold|save|copy|store) (?:it|this|that|the|these))"
+    r"\A\W*from (?:the |my |our )?\w|\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed|messaged"
+    r"|e?-?mail(?: from)?|message|letter|text|notice|note|reply|replied|announce(?:d|ment)|forward(?:ed|ing)?|fwd"
+    r"|circular|whatsapp|reads as follows|pasted?|pasting|booking|confirmation|came|got this"
+    r"|(?:keep|hold|save|copy|store) (?:it|this|that|the|these))"
     r" ?(?:me|us|from|to me|this|back|is|that)?\b"
     r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言|转发|原文|原话|粘贴?|贴(?:给|一下|过来)|存一?下|记一?下",
     re.IGNORECASE,

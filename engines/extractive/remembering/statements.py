@@ -43,13 +43,15 @@ _DEEDS: Final = (
 """What anything may do, of which anybody may ask: "do wasps make honey"."""
 _ENGLISH_QUESTION: Final = lazy_pattern(
     OPENING + r"(?:(?:in|on|for|with) (?:\w+ ){0,3}\w+, )?"
+    r"(?!what else ?[,;:.–—-])"
     r"(?!which (?:means?|meant|leaves|makes|made|is (?:why|when|where|how|great|good|fine|lovely)|was)\b)"
     r"(?!(?:what|where|how) (?:i|we)(?:'ve|'d|'m)? ?(?:(?!know|ask|underst|wonder|get\b)\w+ ){0,4}?(?:is|are|was) \w)"
     rf"(?:{phrases.QUESTION_WORDS}|any idea"
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
     r"|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
     rf"(?:{_DEEDS})|(?:does|did|can|could|will|would|should) an? [a-z]{{2,20}} (?:{_DEEDS})"
-    r"|(?:is|was) an? (?:\w+ ){1,2}(?:an?|the|really|actually|made|from|bigger|better|worse|\w{3,9}er than)"
+    r"|(?:is|are|was) -?\d+|(?:is|was) an? (?:\w+ ){1,2}"
+    r"(?:an?|the|really|actually|made|from|bigger|better|worse|\w{3,9}er than)"
     r"|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
     re.IGNORECASE,
 )
@@ -74,7 +76,8 @@ _CHINESE_QUESTION: Final = lazy_pattern(
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
     r"|([先是用要去买选放吃走坐])[^，。！？我]{1,8}还是(?:\1|该)[^，。！？]{1,8}$"
     r"|(?<![我没])(?:咋个|[是有叫用]啥|啥(?:意思|叫|时候)|好多(?:钱|岁|天|年)(?!了))[^，。！？我]{0,6}$"
-    r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|对|该)[^，。！？也都就才我不]{0,10}不$"
+    r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|对|该|可以)[^，。！？也都就才我不]{0,10}不$"
+    r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]*[都也])[^，。！？我]{1,5}$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
@@ -104,7 +107,7 @@ _CHINESE_REQUEST: Final = lazy_pattern(
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
     r"|only ever)\b"
-    r"|以后|不要|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
+    r"|给我写[^，。]{1,8}[就要都只别先用得]|以后|不要|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
     re.IGNORECASE,
 )
 """How somebody says what is to be done from now on."""
@@ -126,7 +129,8 @@ _SIGNS_OFF: Final = lazy_pattern(
     + r"(?:i(?:'ve| have)? )?(?:gotta|got to|have to|need to|must|better|going to|gonna|off to) [^.!?\n]{2,50},"
     r" ?(?:ta|cheers|thanks|laters?|see (?:ya|you))\W*$"
     r"|[^.!?\n]{0,60}\b(?:bye+(?: bye+)?|ttyl|g2g|gtg|(?:talk|speak) (?:soon|later)|nighty? night|good ?night)\W*$"
-    r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了)[啊哈啦哦]?\W*$",
+    r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了)[啊哈啦哦]?\W*$"
+    r"|(?:嗯|好|行|那|先){0,3}(?:不想了|再聊|回聊|不说了)[，,]?[^，。！？我\n]{0,8}\W*$|[^，。！？\n]{0,6}我去[^，。！？\n]{1,3}一下\W*$",
     re.IGNORECASE,
 )
 """How somebody says at the end that they have to go, and why."""
@@ -140,7 +144,8 @@ _MOOD: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _SUPPOSED: Final = lazy_pattern(
-    r"\b(?:maybe|perhaps|(?<!\byou )might|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
+    r"\b(?:maybe|perhaps(?! to (?:mention|say|add|note|tell)\b)|(?<!\byou )might"
+    r"|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
     r"|hypothetically|in another life|imagine (?:if|being)"
     r"|if only|if (?:i|we|my) (?:were|had|won|could|\w+ed)"
     r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
@@ -206,7 +211,7 @@ _HEARSAY: Final = lazy_pattern(
 """What somebody else says of the world, or of the speaker."""
 _SOMEBODY: Final = lazy_pattern(
     r"\b(?:she|her|he|him|his|they|them)\b"
-    r"|\b(?:told|gave|sent|asked|charged|cancelled|\w{2,20}ed (?:on|with|for|to)) us\b"
+    r"|\b(?:told|gave|sent|\w{2,20}ed(?: on| with| for| to)?) us\b|\bso we\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
     re.IGNORECASE,
 )
@@ -297,7 +302,7 @@ def stated_first(sentence: str) -> str:
     else:
         return ""
     told = sentence[: max(cut, 0)]
-    is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told)
+    is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told) or names_and_numbers(f"so {told}")
     return told if is_own and is_statement(told) and says_enough(told) else ""
 
 

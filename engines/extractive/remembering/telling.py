@@ -50,9 +50,9 @@ _SELF: Final = re.compile(
     r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE
 )
 _DELETE: Final = re.compile(
-    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|expunge|redact|unlearn|(?P<handy>clear|drop|get rid of|strike"
-    r"|scrap|bin|ditch|discard|dump|lose|chuck|toss|axe|omit|dispose of|do away with|let go of|(?:take|cut|leave|cross"
-    r"|throw|rub)(?: out| away| off)?))(?: out| away)?\b(?P<rest>.*)",
+    _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|expunge|redact|unlearn|(?:strike|cross)(?= \w+ off)"
+    r"|(?P<handy>clear|drop|get rid of|strike|scrap|bin|ditch|discard|dump|lose|chuck|toss|axe|omit|dispose of"
+    r"|do away with|let go of|(?:take|cut|leave|cross|throw|rub)(?: out| away| off)?))(?: out| away)?\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 """`handy` is what people do with things of their own: it asks for something where a record is its object."""
@@ -317,7 +317,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
     if found := _KEEP_NOT.match(clause):
         return _kept_not(found["rest"])
     if found := _WISH.match(clause):
-        what = next((what for what in found.groups() if what), "")
+        what = next(filter(None, found.groups()), "")
         return ForgetPhrase(what) if found["spared"] and not _THIS.match(what) else _wished(what)
     if found := _PRETEND.match(clause) or _IF.match(clause):
         return _pretended(found.groupdict().get("undone") or "", found["rest"] or "")

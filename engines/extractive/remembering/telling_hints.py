@@ -97,7 +97,7 @@ AND_THE: Final = re.compile(
 ONLY_HER: Final = re.compile(
     r"\A(?:(?:any|every|some)?thing|all|notes?|stuff|whatever|what|you|know|have|got|hold|keep|i|i've|told|said|of|on"
     r"|about|with|to do|regarding|the|every|mention|word|trace|any|\W)*+\b(?:him|her|them)\b"
-    r"(?: (?:in it|in there|in here|please|now|at all|any ?more|for good))*\W*\Z",
+    r"(?: (?:off|in it|in there|in here|please|now|at all|any ?more|for good))*\W*\Z",
     re.IGNORECASE,
 )
 """Somebody who is named elsewhere, and nothing else: "anything with her in it"."""

@@ -58,7 +58,7 @@ _CHANGE: Final = re.compile(
     r"|from now on|got (?:it|that) wrong|my mistake|misremembered"
     r"|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
     r"|改|换|变成|变了|不(?![完到好起下])[^，。；]{0,12}了|停了|搬|调(?:到|整|成)|[涨降掉升加减]到|涨价|降价|[涨降](?:了|租|薪)|跳槽|离职|辞职|退租|以后不|现在|原来|取消|不再|算了|其实|不对"
-    r"|推迟|延[期后]|顺延|提前|挪到|黄了|泡汤|吹了|散了|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
+    r"|推迟|延[期后]|顺延|提前|[挪移]到|黄了|泡汤|吹了|散了|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
@@ -111,6 +111,17 @@ _SCRATCHED: Final = re.compile(
     re.IGNORECASE,
 )
 """What is taken back by what it is about: "the walking thing, scratch what I said"."""
+_VALUE: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8}|(?-i:[A-Z])[a-z]{1,15})"
+_CORRECTED: Final = re.compile(
+    rf"(?P<topic>[^，。；、,;.!?\n]{{0,40}})(?:不是|\b(?:isn't|is not|aren't|wasn't|weren't|not)\s)\s?(?P<old>{_VALUE})"
+    rf"[^，。,;.!?\n]{{0,12}}[，,]\s?(?:而是|应该是|是|but |it's |it is |they're |make that )?(?P<new>{_VALUE})"
+    r"|(?:\bi (?:said|told you|wrote)|(?:上[回次]|之前|刚才|刚刚)我?(?:跟你)?说(?:的|过)?|我说的?)"
+    rf"(?P<said>[^，。；,;.!?\n]{{0,30}}?)(?P<was>{_VALUE})(?P<why>[^，。,;.!?\n]{{0,20}})[，。,.]"
+    rf"[^。!?\n]{{0,80}}?(?:是|it's|it is|should be|they're|actually) ?(?P<is>{_VALUE})",
+    re.IGNORECASE,
+)
+"""A value beside the one that is wrong: "isn't 7.2, it's 7.9", 不是七点二，七点九, "I said 610 acres, …, it's 540"."""
+_EACH_VALUE: Final = re.compile(_VALUE)
 _DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
 _AMOUNT: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
@@ -159,8 +170,9 @@ def replaced(new: str, old: str) -> list[Span]:
         new: What is said now.
         old: What was said earlier, by the same speaker.
     """
-    if not announces_change(new):
-        return []
+    wrong = [*_corrected_in(new, old)]
+    if wrong or not announces_change(new):
+        return wrong
     if anew := [*succeeded_clause(new, old, clause_spans(old))]:
         return anew
     change = _announced(new)
@@ -177,6 +189,22 @@ def replaced(new: str, old: str) -> list[Span]:
         elif change.replaces(clause):
             gone.append(span)
     return gone
+
+
+def _corrected_in(new: str, old: str) -> Iterator[Span]:
+    """The clauses of an earlier memory that give a value of which a later one says that it is another."""
+    found = [(one["old"] or one["was"], one["topic"] or f"{one['said']} {one['why']}") for one in _corrections(new)]
+    for span in clause_spans(old) if found else ():
+        clause = old[slice(*span)]
+        held = {value.casefold() for value in _EACH_VALUE.findall(clause)}
+        terms = subject_terms(clause)
+        if any(value.casefold() in held and terms & subject_terms(topic) for value, topic in found):
+            yield span
+
+
+@lru_cache(maxsize=_HELD)
+def _corrections(new: str) -> Sequence[re.Match[str]]:
+    return [*_CORRECTED.finditer(new)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,10 +364,15 @@ def _words(terms: frozenset[str], clause: str) -> list[str]:
 
 def subject_terms(text: str) -> frozenset[str]:
     """The words that may tell what a clause is about: neither its values nor what is said of everything."""
-    subject = _TURNING.sub(" ", _AMOUNT.sub(" ", _DAY.sub(" ", text)))
+    subject = without_values(text)
     general = _GENERAL | _GENERAL_CHINESE
     terms = (t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
     return frozenset(_SHORT_FORMS.get(term, term) for term in terms)
+
+
+def without_values(text: str) -> str:
+    """A text without its days and amounts, and without what says that they are others now."""
+    return _TURNING.sub(" ", _AMOUNT.sub(" ", _DAY.sub(" ", text)))
 
 
 def value_kinds(text: str) -> set[str]:

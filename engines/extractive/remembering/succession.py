@@ -21,7 +21,10 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
     subject_terms,
     terms_left,
     terms_named_anew,
+    without_values,
 )
+from agentic_memory_bank.engines.extractive.remembering.life import subjects_in
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -171,18 +174,26 @@ def _changed_values(
         for b in later
         for a in both
         if _is_before(told[a], told[b])
-        and ((likely[b] >= AS_LIKELY * best and changes(b, a)) or _gives_anew(kinds, told[b].text, told[a].text))
+        and ((likely[b] >= AS_LIKELY * best and changes(b, a)) or _gives_anew(query, kinds, told[b].text, told[a].text))
     }
 
 
-def _gives_anew(kinds: Sequence[Kind], later: str, earlier: str) -> bool:
+def _gives_anew(query: str, kinds: Sequence[Kind], later: str, earlier: str) -> bool:
     """Whether a change gives a value of a kind that is asked for to what an earlier memory gave one of that kind.
 
-    "Gaelic's Wednesdays now" after "I'm learning Gaelic, class is Tuesdays": the clause speaks of that above all.
+    "Gaelic's Wednesdays now" after "I'm learning Gaelic, class is Tuesdays": the clause that announces the change
+    speaks of that above all, or of what is asked for in another word (早饭时间改了 of 早餐).
     """
-    terms, given = subject_terms(earlier), [kind for kind in kinds if kind in _VALUES and holds(kind, earlier)]
-    changed = [subject_terms(one) for one in changed_clauses(later) if any(holds(kind, one) for kind in given)]
-    return any(2 * len(terms & own) > len(own) for own in changed)
+    if not any(kind in _VALUES and holds(kind, earlier) and holds(kind, later) for kind in kinds):
+        return False
+    terms, about = subject_terms(earlier), frozenset[int]()
+    if is_cjk(query):  # whose words are written in many ways
+        about = subjects_in(without_values(earlier)) & subjects_in(without_values(query))
+    return any(
+        2 * len(terms & own) > len(own) or not about.isdisjoint(subjects_in(without_values(clause)))
+        for clause in changed_clauses(later)
+        if (own := subject_terms(clause))
+    )
 
 
 def _links(told: Sequence[Told]) -> Iterator[_Link]:

@@ -201,6 +201,10 @@ def test_what_somebody_makes_is_money(asked: str) -> None:
     assert asked_for(asked) == ("money",)
 
 
+def test_how_much_somebody_is_given_of_a_thing_is_no_money() -> None:
+    assert "money" not in asked_for("自己带桶能领多少饮用水？")
+
+
 def test_who_builds_something_asks_for_no_place() -> None:
     assert asked_for("what am I building for the fair") == ()
     assert asked_for("which building is it in") == ("place",)

@@ -167,8 +167,8 @@ _ASKED: Final[tuple[tuple[tuple[Kind, ...], re.Pattern[str]], ...]] = (
         _pattern(
             r"\b(?:how (?:much|high)\b.{0,80}?\b)?(?:price|costs?|fees?|fares?|charges?|charged|rent|salary|"
             r"wages?|income|taxe?s?|budget|deposit|(?<!how )fine|surplus|profit|bill|subsidy|spent|paid|pay)\b",
-            r"\b(?:makes?|making|earn(?:s|ed|ing)?|on) (?:an hour|per hour|a (?:day|week|month|year))\b",
-            r"多少钱|好多钱|多少元|几块钱|几元|[开挣赚领发](?:了)?(?:多少|好多)|(?:价格|票价|费用|房租|租金|押金|工资|水电费|学费|罚款|补贴|总价|造价|"
+            r"\b(?:makes?|making|earn(?:s|ed|ing)?) (?:an hour|per hour|a (?:day|week|month|year))\b",
+            r"多少钱|好多钱|多少元|几块钱|几元|(?:个月|一年|一天)(?:能|现在)?[开拿](?:多少|好多)|[挣赚]了?(?:多少|好多)|(?:价格|票价|费用|房租|租金|押金|工资|水电费|学费|罚款|补贴|总价|造价|"
             r"薪水)[^，。]{0,6}(?:多少|几|是什么)|花[了费]?多少|付多少|交多少|赔多少|补多少|亏了?多少|"
             r"要多少(?:费|元)",
         ),

@@ -65,6 +65,7 @@ def is_held(memories: Memories, word: str) -> bool:
         "Forget what I told you about my sister",
         "delete my budget",
         "me and maria split up. forget maria",
+        "The burnout of Ilka is private, please forget this.",
         "I was daft to mention Douglas. Strike him off, dinner and all.",
         "我跟老婆吵架那个事，你把它丢了嘛",
         "The band fell through, please forget everything about Los Gatos.",
@@ -125,6 +126,26 @@ def test_a_request_to_forget_what_is_being_said_is_heard(said: str) -> None:
 
     assert told is not None
     assert (told.kind, told.rest) == ("this", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "about"),
+    [
+        ("delete my budget, and please forget my sister's address", "my budget and my sister's address"),
+        ("血压的事别记了，我怕单位看到，缬沙坦也一起忘掉", "血压和缬沙坦"),
+    ],
+)
+def test_two_wishes_of_one_message_are_both_heard(said: str, about: str) -> None:
+    told = told_to_forget(said)
+
+    assert told is not None
+    assert told.about == about
+
+
+def test_it_alone_may_only_be_said_so_and_is_asked_about() -> None:
+    told = told_to_forget("My diary is private. Forget it, he'll never read it.")
+
+    assert told is None or not told.is_sure
 
 
 @pytest.mark.parametrize(

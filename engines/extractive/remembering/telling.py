@@ -11,18 +11,24 @@ from typing import Final, Literal, NamedTuple
 from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
+    MATTER_END_ZH,
     MATTER_ZH,
+    SAYS_ZH,
+    SHORT_ZH,
     ForgetPhrase,
     asked_in_chinese,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
+    ALL,
     AND_THE,
     GOES_ON,
     INSTEAD,
     OF_RECORD,
     ONLY_HER,
+    PRIVATE,
     SPOKE,
     UNMARKED,
+    bare_topic,
     hinted,
     is_noun,
 )
@@ -166,13 +172,6 @@ _WORK: Final = re.compile(
     re.IGNORECASE,
 )
 """What is worked on rather than remembered: "delete my last paragraph"."""
-_ALL: Final = re.compile(
-    r"\W*(?:about )?(?:me|(?:all|everything|anything)(?: (?:of (?:it|that)|about me))?"
-    r"|(?:all |all of |everything in )?(?:your|my|the) (?:memory|memories)(?: of me)?"
-    r"|(?:all|everything|anything|whatever|what)(?: that)? (?:i(?:'ve)?|you|we(?:'ve)?)(?: (?:have|ever))* "
-    r"(?:told you|said|know|remember|have|stored|kept|mentioned)(?: (?:about|of|on) me| to you| so far| ever)*)\W*",
-    re.IGNORECASE,
-)
 
 
 class Telling(NamedTuple):
@@ -217,10 +216,21 @@ def told_to_forget(text: str) -> Telling | None:
             same = [one for number, one in clauses[:place] if number == sentence]
             before = [one for _, one in clauses[:place]]
             if (told := _told(asked, same, before, after)) is not None:
+                told = _with_others(told, [one for _, one in clauses[place + 1 :]], words)
                 is_over = told.kind == "this" and before and sentence + 1 < len(starts)
                 return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
     about, is_plain = hinted([clause for _, clause in clauses])
     return Telling("about", about, is_sure=False, is_plain=is_plain) if about else None
+
+
+def _with_others(told: Telling, after: list[str], words: str) -> Telling:
+    """A wish about something with what further clauses of the message tell to forget, too."""
+    asked = [_asked(clause, "") or asked_in_chinese(clause, words) for clause in after] if told.kind == "about" else []
+    others = [one.about for one in asked if one and one.is_sure and tokenize(one.about)]
+    if not others:
+        return told
+    named = [MATTER_END_ZH.sub("", one) for one in (told.about, *others)]
+    return told._replace(about=("和" if is_cjk(words) else " and ").join(named))
 
 
 def _clauses(words: str) -> list[tuple[int, str]]:
@@ -234,13 +244,13 @@ def _clauses(words: str) -> list[tuple[int, str]]:
 def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -> Telling | None:
     """What a request is for, by its own words and those of the clauses around it."""
     if asked.about:
-        if _ALL.fullmatch(asked.about) or ALL_ZH.fullmatch(asked.about):
+        if ALL.fullmatch(asked.about) or ALL_ZH.fullmatch(asked.about):
             return Telling("all")
         topic = next((one for one in same if _TOPIC.match(one)), "")
         if ONLY_HER.match(asked.about):
-            about = _bare(topic) or _named_before(before) or _named_before([after])
+            about = bare_topic(topic) or _named_before(before) or _named_before([after])
             return Telling("about", about, is_sure=asked.is_sure) if about else _of_her(asked.about, before, after)
-        whose = _bare(topic) if topic and _HE.match(asked.about) else ""
+        whose = bare_topic(topic) if topic and _HE.match(asked.about) else ""
         whose = whose or (_named_before(before) if _HERS.match(asked.about) else "")
         bare = _SAID.sub("", asked.about, count=1)
         about = bare if tokenize(bare) else asked.about
@@ -250,10 +260,16 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
             return None
         return Telling("about", about, whose, is_sure=asked.is_sure, is_plain=asked.is_sure)
     if topic := _topic(asked, same, before):
-        return Telling("about", topic, is_sure=asked.is_sure and not (asked.points_back and topic in before))
+        return Telling("about", topic, is_sure=_is_sure_of(asked, topic, before))
     if asked.wants_nothing_kept:
         return Telling("this", rest=", ".join((*before, after)).strip(", "))
     return None
+
+
+def _is_sure_of(asked: ForgetPhrase, topic: str, before: list[str]) -> bool:
+    """Whether "it" stands for what an earlier clause names, for sure: "forget it" alone may only be said so."""
+    is_said_so = asked.is_idle and any(map(PRIVATE.match, before))
+    return asked.is_sure and not is_said_so and not (asked.points_back and topic in before)
 
 
 _HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
@@ -274,37 +290,20 @@ def _named_before(before: list[str]) -> str:
 
 def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
     """What "it" stands for: the clauses before it, where they name something and say no more."""
+    if private := next((found["about"] for one in before if (found := PRIVATE.match(one))), ""):
+        return private
     if spoken := next((found["about"] for one in (*before[-1:], *same) if (found := SPOKE.match(one))), ""):
         return "" if asked.is_idle else spoken
     if over := next((found["about"] for one in (*same, *before[-1:]) if (found := _OVER.match(one))), ""):
         return "" if asked.is_idle else over
     if any(is_cjk(one) for one in before):
-        matter = next((found[0] for one in before if (found := MATTER_ZH.match(one)) and not _SAYS_ZH.search(one)), "")
+        matter = next((found[0] for one in before if (found := MATTER_ZH.match(one)) and not SAYS_ZH.search(one)), "")
         is_here = asked.is_idle or (asked.wants_nothing_kept and not asked.points_back)
-        return matter or ("" if is_here or len(before[0]) > _LONG_ZH else before[0])
+        return matter or ("" if is_here or len(before[0]) > SHORT_ZH else before[0])
     if found := next((found for one in same if (found := _THING.match(one))), None):
         return found["about"] or found["told"]
     named = [one for one in same if _TOPIC.match(one) or (not asked.is_idle and is_noun(one))]
-    return " and ".join(bare for one in named if (bare := _bare(one)) and tokenize(bare))
-
-
-_LONG_ZH: Final = 20
-_SAYS_ZH: Final = re.compile(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
-"""How a Chinese clause begins that tells something, and does not only name it."""
-
-
-_OPENING: Final = re.compile(
-    r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
-    r"|business|matter|part|bit|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
-    re.IGNORECASE,
-)
-_CLOSING: Final = re.compile(
-    r"\s(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
-)
-
-
-def _bare(clause: str) -> str:
-    return _CLOSING.sub("", _OPENING.sub("", clause, count=1))
+    return " and ".join(bare for one in named if (bare := bare_topic(one)) and tokenize(bare))
 
 
 # --- English ---------------------------------------------------------------------------------------------------------
@@ -346,7 +345,7 @@ def _pretended(undone: str, rest: str) -> ForgetPhrase:
 
 def _is_remembered(rest: str) -> bool:
     """Whether something is named as a thing that was told or is kept."""
-    return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or _ALL.fullmatch(rest) is not None
+    return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or ALL.fullmatch(rest) is not None
 
 
 _FROM_RECORD: Final = re.compile(

@@ -77,6 +77,10 @@ MATTER_ZH: Final = re.compile(
     r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)|.{1,20}?(?:那|这)[些段茬块回件个]儿?"
     r"(?:东西|话|人|病|结果|玩意儿?)?(?=\Z)"
 )
+SHORT_ZH: Final = 20
+SAYS_ZH: Final = re.compile(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
+"""How a Chinese clause begins that tells something, and does not only name it."""
+MATTER_END_ZH: Final = re.compile(r"(?:的|那个|这个)(?:私?事情?|情况|问题)\Z")
 ALL_ZH: Final = re.compile(
     r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
 )

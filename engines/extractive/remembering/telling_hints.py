@@ -90,6 +90,21 @@ SPOKE: Final = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 """What was spoken of, in a sentence before the wish: "I said something about the bailiff. Please take that out"."""
+ALL: Final = re.compile(
+    r"\W*(?:about )?(?:me|(?:all|everything|anything)(?: (?:of (?:it|that)|about me))?"
+    r"|(?:all |all of |everything in )?(?:your|my|the) (?:memory|memories)(?: of me)?"
+    r"|(?:all|everything|anything|whatever|what)(?: that)? (?:i(?:'ve)?|you|we(?:'ve)?)(?: (?:have|ever))* "
+    r"(?:told you|said|know|remember|have|stored|kept|mentioned)(?: (?:about|of|on) me| to you| so far| ever)*)\W*",
+    re.IGNORECASE,
+)
+"""All that is known of somebody."""
+PRIVATE: Final = lazy_pattern(
+    r"\A\W*(?:(?:and|so|but|look|ok(?:ay)?) )?(?P<about>(?!(?:it|that|this|which|what)\b)\w[^.]{2,60}?)"
+    r"(?:'s| is| are|'re) (?:\w+ )?"
+    r"(?:private|confidential|a secret|(?:nobody's|(?:his|her|their)(?: own)?) business|not mine to tell)\W*\Z",
+    re.IGNORECASE,
+)
+"""What is named as private, in a clause before the wish: "Tom's divorce is private, please forget it"."""
 AND_THE: Final = re.compile(
     r"(?:and|or|plus) (?:also )?(?:about )?(?P<what>(?:the|my|our|his|her|their) (?:\w+ ?){1,3})(?=,|\Z)", re.IGNORECASE
 )
@@ -259,6 +274,21 @@ _TALK_ZH: Final = lazy_pattern(
     r"能不能|可不可以|可以|请|麻烦|希望|不[想希望愿意]{1,2}让?你?|[你您](?:那边?儿?|脑子里?|心里)?|帮我|替我|给我|关于|有关|任何|所有|一切|那些|这些|那[段个件茬]"
     r"|之前|以前|说的|说过|我?跟你?[讲说]过?的?|告诉你?的?|的?(?:事情?|内容|信息|东西|那事儿)|记忆里?|从|把|都|就|也|吧|了|啊|呢|再|别|不要|不用"
 )
+
+
+_TOPIC_OPENS: Final = re.compile(
+    r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
+    r"|business|matter|part|bit|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
+    re.IGNORECASE,
+)
+_TOPIC_CLOSES: Final = re.compile(
+    r"\s(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
+)
+
+
+def bare_topic(clause: str) -> str:
+    """What a clause names, without what only leads to it: "all that stuff about my knee"."""
+    return _TOPIC_CLOSES.sub("", _TOPIC_OPENS.sub("", clause, count=1))
 
 
 def hinted(clauses: Sequence[str]) -> tuple[str, bool]:

@@ -142,6 +142,13 @@ def test_two_wishes_of_one_message_are_both_heard(said: str, about: str) -> None
     assert told.about == about
 
 
+@pytest.mark.parametrize("said", ["Kim can't come to the party, strike her off", "我跟老婆吵架那个事，你把它丢了嘛"])
+def test_what_may_be_of_another_list_is_asked_about(said: str) -> None:
+    told = told_to_forget(said)
+
+    assert told is None or not told.is_sure
+
+
 def test_it_alone_may_only_be_said_so_and_is_asked_about() -> None:
     told = told_to_forget("My diary is private. Forget it, he'll never read it.")
 
@@ -177,6 +184,9 @@ def test_it_alone_may_only_be_said_so_and_is_asked_about() -> None:
         "I don't remember this movie",
         "How do I delete a file in Python?",
         'My boss said "forget what I told you about the merger".',
+        "我妈把这事丢了",
+        "我把面试的事丢掉了",
+        "手机坏了，我把它丢了",
         "别忘了明天给我妈打电话",
         "别忘了我妹妹周一来",
         "我忘了带钥匙",

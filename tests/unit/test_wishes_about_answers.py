@@ -26,7 +26,14 @@ def test_a_question_about_answers_is_heard(question: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["How is osmosis explained in my textbook?", "How should I word my letter?", "What did you write to me?"],
+    [
+        "How should you feed a baby?",
+        "What do I get back from the tax office?",
+        "帮我爸买药的时候怎么挑？",
+        "How is osmosis explained in my textbook?",
+        "How should I word my letter?",
+        "What did you write to me?",
+    ],
 )
 def test_a_question_about_something_else_is_none(question: str) -> None:
     assert not asks_for_a_wish(question)
@@ -44,6 +51,9 @@ def test_a_wish_for_answers_is_known(memory: str) -> None:
     assert is_a_wish(memory)
 
 
-@pytest.mark.parametrize("memory", ["We always take pictures on the beach.", "我姐姐在成都。"])
+@pytest.mark.parametrize(
+    "memory",
+    ["We always take pictures on the beach.", "numbers always scare me", "给我写信的前女友要结婚了", "我姐姐在成都。"],
+)
 def test_what_is_no_wish_for_answers_is_none(memory: str) -> None:
     assert not is_a_wish(memory)

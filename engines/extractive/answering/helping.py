@@ -19,7 +19,8 @@ from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
 from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
 from agentic_memory_bank.engines.extractive.remembering.life import (
     asks_of_other_kin,
     kin_in,

@@ -15,17 +15,18 @@ _TALK: Final = (
 )
 _ASKED: Final = lazy_pattern(
     rf"\bhow (?:should|must|ought|shall)\b(?! (?:i|we)\b)[^?.!]{{0,40}}\b(?:{_TALK})\b[^?.!]{{0,40}}\b(?:me|my|i)\b"
-    r"|\bhow (?:should|must|ought|shall) (?:you|u)\b|\bhow (?:should|must|ought) your\b"
+    rf"|\bhow (?:should|must|ought|shall) (?:you|u)\b[^?.!]{{0,30}}\b(?:{_TALK}|explaining|answering|replying)\b"
+    r"|\bhow (?:should|must|ought) your\b"
     r"|\bhow (?:should|must)\b[^?.!]{1,50}\b(?:appear|look|read|come out|be (?:shown|written|spel(?:t|led)|formatted"
     r"|laid out|presented|displayed|rounded|given|quoted|cited|listed|numbered|dated))\b[^?.!]{0,30}\b(?:my|me|our)\b"
-    r"|\bwhat (?:do|should) (?:i|you)\b[^?.!]{0,30}\b(?:back|in return|from you)\b"
+    r"|\bwhat (?:do|should) i (?:want|need|expect)\b[^?.!]{0,20}\b(?:back|in return|from you)\b"
     r"|\bhow (?:should|must)\b[^?.!]{0,20}\b(?:for|to|with) me\b[^?.!]{0,20}\b(?:written|worded|formatted|phrased)\b"
     rf"|\b(?:how|what|which)\b[^?.!]{{0,30}}\bi (?:like|want|prefer|need|asked?)\b[^?.!]{{0,20}}\b(?:you|your|my)\b"
     rf"[^?.!]{{0,20}}\b(?:{_TALK})\b"
     r"|(?:跟我|和我|对我)(?:说话|讲话|聊天)|回[答复]我[^，。？?]{0,8}(?:注意|方式|格式|什么|怎么)"
     r"|你(?:的|该|要|应该)?(?:说话|讲话|回[答复])[^，。？?]{0,8}(?:方式|讲究|要求|规矩|语气|格式|忌讳|注意)"
     r"|回[我俺](?:的?话|消息)[^，。？?]{0,8}(?:啥|什么|怎么|不能|别|注意)"
-    r"|(?:给|帮|替)[我俺][^，。？?]{1,12}(?:时候|时)[^，。？?]{0,8}(?:格式|讲究|要求|规矩|忌讳|怎么|咋)"
+    r"|(?:给|帮|替)[我俺](?:写|起草|拟|回|翻译|改|总结|整理|做表|算)[^，。？?]{0,10}(?:时候|时)[^，。？?]{0,8}(?:格式|讲究|要求|规矩|忌讳|怎么|咋)"
     r"|(?:怎么|怎样|如何|用什么)[^，。？?]{0,10}(?:回[答复]我|跟我说|和我说|对我说|称呼我|写给我)",
 )
 _OF_THE_PAST: Final = lazy_pattern(
@@ -46,10 +47,10 @@ _WISH: Final = lazy_pattern(
     rf"|write to me|just)\b[^.!?]{{0,60}}\b(?:{_FORM})\b"
     rf"|\b(?:{_FORM})\b[^.!?]{{0,40}}\b(?:please|pls|only|for me|when you|with me|to me)\b"
     r"|\b(?:when(?:ever)?|every time|any ?time|anything|everything|whatever) (?:you|u)(?:'re)? (?:explain|write|draft"
-    r"|answer|reply|talk|speak|word|make)\w*\b|\bwhen(?:ever)? i (?:send|give|show|paste) (?:you|u)\b"
-    r"|\b(?:numbers?|figures?|dates?|amounts?|negatives?|measurements?|times) (?:are |should be )?"
-    r"(?:always|in|as|with)\b"
-    r"|(?:[跟和对][我俺咱](?:说话|讲话)|回[我俺](?:的?话|消息)|[给替帮][我俺]写)[^。！？]{0,12}(?:别|不要|不许|先|要|用)"
+    r"|answer|reply|talk|speak|word)\w*\b|\bwhen(?:ever)? i (?:send|give|show|paste) (?:you|u)\b"
+    r"|\b(?:numbers?|figures?|dates?|amounts?|negatives?|measurements?) (?:are |should be )?(?:always )?(?:in|as|with)"
+    r" (?:\w+ )?(?:cad|usd|gbp|euros?|dollars|metric|brackets?|iso|digits|words|bold|full|percent\w*|km|kg|minus)\b"
+    r"|(?:[跟和对][我俺咱](?:说话|讲话)|回[我俺](?:的?话|消息)|[给替帮][我俺]写(?![^，。]{0,6}的))[^。！？]{0,12}(?:别|不要|不许|先|要|用)"
     r"|(?:你|别|不要|请|尽量|一律|务必|少|多)[^。！？]{0,14}(?:用|说|讲|写|分|回[答复]|称呼|叫我)[^。！？]{0,16}"
     r"(?:话|字|词|英文|中文|专业|术语|表情|语气|结论|要点|条|行|段|句|啰嗦|客套|简[单短洁]|称呼)"
     r"|(?:回[答复]|说话|讲话|写)[^。！？]{0,8}(?:简[单短洁]|直接|短一?点|分点|分条|先[说给]|别|不要)|大白话|说人话|叫我[\u4e00-\u9fff]",

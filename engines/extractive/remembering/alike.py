@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.remembering.changes import subject_terms
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
 from agentic_memory_bank.engines.extractive.remembering.life import subjects_in
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 

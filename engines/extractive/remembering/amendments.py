@@ -18,7 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.amendments_chinese impor
     amended_in_chinese,
     taken_back_in_chinese,
 )
-from agentic_memory_bank.engines.extractive.remembering.changes import clause_spans, subject_terms, value_kinds
+from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, is_supposed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern

@@ -11,12 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import Fact, Turn, TurnQuote
-from agentic_memory_bank.engines.extractive.remembering.changes import (
-    announces_change,
-    changed_clauses,
-    subject_terms,
-    value_kinds,
-)
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, changed_clauses
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, value_kinds
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.attribution import USER
 from agentic_memory_bank.tools.text.cleaning import is_cjk

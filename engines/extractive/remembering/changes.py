@@ -13,6 +13,12 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.remembering.clauses import (
+    clause_spans,
+    subject_terms,
+    value_kinds,
+)
+from agentic_memory_bank.engines.extractive.remembering.corrections import corrected_in
 from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
 from agentic_memory_bank.engines.extractive.remembering.successors import named_anew, succeeded_clause
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -25,8 +31,6 @@ LEAST_SHARED: Final = 2
 ends something, or one of the words is of a name."""
 _HELD: Final = 4_096
 """Texts of which it is held what they announce: in a long conversation each is compared with all before it."""
-MOST: Final = 40
-"""Clauses of a memory that are compared."""
 
 _KIN: Final = frozenset(
     tokenize(
@@ -53,7 +57,7 @@ _CHANGE: Final = re.compile(
     r"|signs? off|sold|stepp(?:ed|ing) down|g(?:iven|ave|ot) (?:up|rid of)|bumped|brought forward|extended|done for"
     r"|put (?:off|back)|called off|scrapped|ditched|traded|upgraded|transferred|packed (?:it )?in"
     r"|f[ae]lls? through"
-    r"|in the meantime|(?:un)?till? further notice|for the time being"
+    r"|in the meantime|(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b[^.,]{0,40}\b(?:un)?till? further notice"
     r"|(?:scratch|scrap|forget|ignore) what i (?:said|told you)"
     r"|from now on|got (?:it|that) wrong|my mistake|misremembered"
     r"|not (?:on )?(?=\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
@@ -90,71 +94,13 @@ _JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；�
 """What joins clauses, more than once where one between them is gone."""
 _OPENING_JOINT: Final = re.compile(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
 """What joins clauses where the first of a sentence is gone."""
-_CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
-_DAY: Final = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
-    r"|\b(?:sat|sun)\b(?=\W*+(?:\d|to\b|till\b|until\b|[&/]))"
-    r"|\b(?:january|february|march|april|may|june|july|august"
-    r"|september|october|november|december|spring|summer|autumn|winter|easter|christmas)\b"
-    r"|\bthe \d{1,2}(?:st|nd|rd|th)\b(?! (?:floor|grade|time|year|street|century|birthday|place|one)\b)"
-    r"|周[一二三四五六日天]"
-    r"|(?:星期|礼拜)[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
-    re.IGNORECASE,
-)
-_DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
-"""Figures of a date, which are no amount."""
-_TURNING: Final = re.compile(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
-"""Words of a change that say nothing of what changes."""
 _SCRATCHED: Final = re.compile(
     r"\b(?:the|my|our|that) (?P<topic>[\w'-]{3,20}(?: [\w'-]{3,20})?) (?:thing|bit|part|stuff|business|rule)\W{1,3}"
     r"(?:scratch|scrap|forget|ignore) (?:that|what i (?:said|told you))\b",
     re.IGNORECASE,
 )
 """What is taken back by what it is about: "the walking thing, scratch what I said"."""
-_VALUE: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8}|(?-i:[A-Z])[a-z]{1,15})"
-_CORRECTED: Final = re.compile(
-    rf"(?P<topic>[^，。；、,;.!?\n]{{0,40}})(?:不是|\b(?:isn't|is not|aren't|wasn't|weren't|not)\s)\s?(?P<old>{_VALUE})"
-    rf"[^，。,;.!?\n]{{0,12}}[，,]\s?(?:而是|应该是|是|but |it's |it is |they're |make that )?(?P<new>{_VALUE})"
-    r"|(?:\bi (?:said|told you|wrote)|(?:上[回次]|之前|刚才|刚刚)我?(?:跟你)?说(?:的|过)?|我说的?)"
-    rf"(?P<said>[^，。；,;.!?\n]{{0,30}}?)(?P<was>{_VALUE})(?P<why>[^，。,;.!?\n]{{0,20}})[，。,.]"
-    rf"[^。!?\n]{{0,80}}?(?:是|it's|it is|should be|they're|actually) ?(?P<is>{_VALUE})",
-    re.IGNORECASE,
-)
-"""A value beside the one that is wrong: "isn't 7.2, it's 7.9", 不是七点二，七点九, "I said 610 acres, …, it's 540"."""
-_EACH_VALUE: Final = re.compile(_VALUE)
 _DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
-_AMOUNT: Final = re.compile(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundred|half|twice|once (?:a|every))\b"
-    r"|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
-    re.IGNORECASE,
-)
-_GENERAL: Final = frozenset(
-    tokenize(
-        "thing time day week month year hour minute now still just really also like get go come want need know think"
-        " say tell make take let good new old bit lot way back much many keep put people user assistant today everybody"
-        " everyone always every done work off person name night morning evening afternoon weekend stay first next last"
-        " book went came got gone made took told said thought kept move change switch shift drop put raise bump cut"
-        " dollar pound euro buck quid cent percent shilling am pm cost"
-    )
-)
-"""What is said of everything."""
-_SHORT_FORMS: Final = {
-    short: tokenize(word)[0]
-    for short, word in zip(
-        ["op", "appt", "uni", "bday", "mtg", "doc"],
-        ["operation", "appointment", "university", "birthday", "meeting", "doctor"],
-        strict=True,
-    )
-}
-"""What people write for short, as index terms."""
-_PARTICLES: Final = frozenset("了的是在着就都也很")
-_GENERAL_CHINESE: Final = frozenset(
-    tokenize(
-        "我们 现在 原来 以后 以前 今天 明天 时候 这个 那个 一个 就是 还是 不是 的时 是个 上午 下午 晚上 早上 一天 每天"
-        " 每周 一下 可以 因为 所以 跟你 你说 说下 就行 开始 不了 的是 他的 她的 这次 上次"
-    )
-)
 
 
 @lru_cache(maxsize=_HELD)
@@ -170,7 +116,7 @@ def replaced(new: str, old: str) -> list[Span]:
         new: What is said now.
         old: What was said earlier, by the same speaker.
     """
-    wrong = [*_corrected_in(new, old)]
+    wrong = [*corrected_in(new, old)]
     if wrong or not announces_change(new):
         return wrong
     if anew := [*succeeded_clause(new, old, clause_spans(old))]:
@@ -189,22 +135,6 @@ def replaced(new: str, old: str) -> list[Span]:
         elif change.replaces(clause):
             gone.append(span)
     return gone
-
-
-def _corrected_in(new: str, old: str) -> Iterator[Span]:
-    """The clauses of an earlier memory that give a value of which a later one says that it is another."""
-    found = [(one["old"] or one["was"], one["topic"] or f"{one['said']} {one['why']}") for one in _corrections(new)]
-    for span in clause_spans(old) if found else ():
-        clause = old[slice(*span)]
-        held = {value.casefold() for value in _EACH_VALUE.findall(clause)}
-        terms = subject_terms(clause)
-        if any(value.casefold() in held and terms & subject_terms(topic) for value, topic in found):
-            yield span
-
-
-@lru_cache(maxsize=_HELD)
-def _corrections(new: str) -> Sequence[re.Match[str]]:
-    return [*_CORRECTED.finditer(new)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +185,8 @@ def _announced(new: str) -> _Change:
 
 def _denied_in(new: str, old: str) -> Iterator[str]:
     """What a text says is not so any more of an earlier one."""
-    yield from (found["topic"].casefold() for found in _SCRATCHED.finditer(new))
+    if value_kinds(new) & value_kinds(old):
+        yield from (found["topic"].casefold() for found in _SCRATCHED.finditer(new))
     yield from (word for clause in clause_spans(new) for word in _denied(new[slice(*clause)], old))
 
 
@@ -360,29 +291,3 @@ def _words(terms: frozenset[str], clause: str) -> list[str]:
             words.append(clause[place : place + 2])
         end = place + 2
     return [*words, *(term for term in terms if not is_cjk(term))]
-
-
-def subject_terms(text: str) -> frozenset[str]:
-    """The words that may tell what a clause is about: neither its values nor what is said of everything."""
-    subject = without_values(text)
-    general = _GENERAL | _GENERAL_CHINESE
-    terms = (t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
-    return frozenset(_SHORT_FORMS.get(term, term) for term in terms)
-
-
-def without_values(text: str) -> str:
-    """A text without its days and amounts, and without what says that they are others now."""
-    return _TURNING.sub(" ", _AMOUNT.sub(" ", _DAY.sub(" ", text)))
-
-
-def value_kinds(text: str) -> set[str]:
-    """Of what kinds the values of a clause are."""
-    found = {"day"} if _DAY.search(text) else set[str]()
-    return found | ({"amount"} if _AMOUNT.search(_DATE.sub(" ", text)) else set[str]())
-
-
-def clause_spans(text: str) -> Iterator[Span]:
-    """Where the clauses of a text stand, the first forty of them."""
-    for number, found in enumerate(_CLAUSE.finditer(text)):
-        if number < MOST and found[0].strip():
-            yield found.span()

@@ -14,11 +14,8 @@ from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.alike import are_alike, are_of_one
-from agentic_memory_bank.engines.extractive.remembering.changes import (
-    announces_change,
-    clause_spans,
-    subject_terms,
-)
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks, says_enough
+from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import PASTED, is_order
 from agentic_memory_bank.tools.text.spans import Span
 
@@ -21,12 +22,15 @@ _LED_IN: Final = re.compile(
     r"|(?:>[^\n>]{11,300}+(?:\n|\Z)){1,8}+)"
 )
 _CAME: Final = re.compile(
-    r"\A\W*from (?:the |my |our )?\w|\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed|messaged"
-    r"|e?-?mail(?: from)?|message|letter|text|notice|note|reply|replied|announce(?:d|ment)|forward(?:ed|ing)?|fwd"
-    r"|circular|whatsapp|reads as follows|pasted?|pasting|booking|confirmation|came|got this"
-    r"|(?:keep|hold|save|copy|store) (?:it|this|that|the|these))"
+    r"\A\W*from (?:my|our|the) (?:[\w'-]+ ){0,2}(?:boss|manager|landlord|landlady|school|nursery|club|team|bank|office"
+    r"|doctor|surgery|clinic|hospital|teacher|coach|mum|mom|dad|sister|brother|wife|husband|neighbou?r|agency|company"
+    r"|council|hotel|venue|supplier|brewery|airline|garage)\b|\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed"
+    r"|messaged|e?-?mail(?: from)?|message|letter|text|notice|note|reply|replied|announce(?:d|ment)|forward(?:ed|ing)?"
+    r"|fwd|circular|whatsapp|reads as follows|pasting (?=what|from)|paste of|booking|confirmation"
+    r"|came (?=from|in\b|today|through)|got this (?=from|today)"
+    r"|(?:keep|hold|save|copy) (?:it|this|that|the \w+)(?= (?:somewhere|safe|for (?:me|us|later)|handy|bits|parts)\b))"
     r" ?(?:me|us|from|to me|this|back|is|that)?\b"
-    r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言|转发|原文|原话|粘贴?|贴(?:给|一下|过来)|存一?下|记一?下",
+    r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言|转发|存一下|记一下",
     re.IGNORECASE,
 )
 """How somebody says that a message came to them."""
@@ -36,6 +40,22 @@ _OF_NOBODY: Final = re.compile(
     r"^\W*+(?:(?:he|she|they|it|someone|somebody)\b(?!.*\b(?:me|us)\b)|(?:他|她|它|有人)(?!.*我))", re.IGNORECASE
 )
 """A lead that names no sender and does not say that it came to the user: a quotation."""
+
+
+_WORKED_ON: Final = re.compile(
+    r"\b(?:translate|translation|correct|proofread|rewrite|rephrase|improve|shorten|summari[sz]e|edit|polish|wrong with"
+    r"|version of|reply to|answer to|story|novel|poem|song|lyrics|code|script|query)\b"
+    r"|翻译|改写|润色|修改|总结|回复一下|作文|诗|小说|歌词|代码",
+    re.IGNORECASE,
+)
+"""A text that is to be worked on, or was made up."""
+_TO_AN_ASSISTANT: Final = re.compile(
+    r"\b(?:from now on|always|never|must|user prefers)\b[^.!?]{0,40}\b(?:answer|reply|respond|say|tell|recommend|sudo"
+    r"|instructions?|memor(?:y|ies)|share (?:the|all))\b",
+    re.IGNORECASE,
+)
+"""What another one's message would have an assistant do."""
+_FENCE: Final = "```"
 
 
 class PassedOn(NamedTuple):
@@ -55,9 +75,13 @@ def passed_on(text: str) -> Iterator[PassedOn]:
     """
     if PASTED.search(text):
         return
+    fences, read = 0, 0
     for found in _LED_IN.finditer(text):
-        quote = found["quote"][1:-1]
-        if not _CAME.search(found["lead"]) or _OF_NOBODY.search(found["lead"]):
+        fences, read = fences + text.count(_FENCE, read, found.start()), found.start()
+        lead, quote = found["lead"], found["quote"][1:-1]
+        if not _CAME.search(lead) or _OF_NOBODY.search(lead) or _WORKED_ON.search(lead):
+            continue
+        if fences % 2 or _TO_AN_ASSISTANT.search(quote) or told_to_forget(quote):
             continue
         if says_enough(quote) and not is_order(quote) and not only_asks(quote):
             yield PassedOn(found.span(), found.span("quote"))

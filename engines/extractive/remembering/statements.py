@@ -50,7 +50,7 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
     r"|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
     rf"(?:{_DEEDS})|(?:does|did|can|could|will|would|should) an? [a-z]{{2,20}} (?:{_DEEDS})"
-    r"|(?:is|are|was) -?\d+|(?:is|was) an? (?:\w+ ){1,2}"
+    r"|(?:is|are) -\d+|(?:is|was) an? (?:\w+ ){1,2}"
     r"(?:an?|the|really|actually|made|from|bigger|better|worse|\w{3,9}er than)"
     r"|best \w+ to)(?:'s|'re)?\b(?!ever)(?![^.!?]{0,80}:)",
     re.IGNORECASE,
@@ -65,7 +65,9 @@ _WHENEVER: Final = lazy_pattern(
 _MANNER: Final = lazy_pattern(
     r"\b(?:could|can|would|will) you (?:(?:ever|please|just|always|maybe|kindly|only) ){0,3}(?:write|answer|reply"
     r"|respond|talk|speak|explain things?|keep (?:it|things|your \w+)|stick)\b"
-    r"(?! (?:me|a|an|the|this|that|these|those|my|our|some|about|up|down|out|on|him|her|them)\b)",
+    r"(?! (?:me|a|an|the|this|that|these|those|my|our|some|about|up|down|out|on|him|her|them)\b)"
+    r"(?=[^,;.!?]{0,30}\b(?:in|short(?:er)?|brief(?:ly)?|simple|simply|plain(?:ly)?|slow(?:ly)?|less|more|without|big(?:ger)?"
+    r"|formal(?:ly)?|casual(?:ly)?)\b)",
     re.IGNORECASE,
 )
 """A standing wish that is put as a question: "would you write in short lines for me, my eyes are bad"."""
@@ -75,9 +77,10 @@ _CHINESE_QUESTION: Final = lazy_pattern(
     r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
     r"|([先是用要去买选放吃走坐])[^，。！？我]{1,8}还是(?:\1|该)[^，。！？]{1,8}$"
-    r"|(?<![我没])(?:咋个|[是有叫用]啥|啥(?:意思|叫|时候)|好多(?:钱|岁|天|年)(?!了))[^，。！？我]{0,6}$"
-    r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|对|该|可以)[^，。！？也都就才我不]{0,10}不$"
-    r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]*[都也])[^，。！？我]{1,5}$"
+    r"|(?<![我没])(?:咋个|[是有叫用]啥|啥(?:意思|叫|时候))[^，。！？我]{0,6}$"
+    r"|(?:票|价|费|租|金|一[斤个份碗张件晚月天年])(?:卖|要|收)?好多钱\W*$"
+    r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|该|可以)[^，。！？也都就才我不]{0,10}(?<![他她它人象友])不$"
+    r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]{0,8}[都也没还])[^，。！？我]{1,5}$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
@@ -102,7 +105,7 @@ _EMBEDDED: Final = lazy_pattern(
 """A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
-    r"|教(?:教|一?下)?我|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
 )
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
@@ -124,13 +127,13 @@ _LEAVING: Final = lazy_pattern(
 _SIGNS_OFF: Final = lazy_pattern(
     OPENING + r"(?:that(?:'s|s| is) (?:my|our|your|the) lot\b|(?:no more|enough)(?: of (?:this|that))?(?: for)?"
     r" (?:now|today|tonight)\b)[^.!?。]{0,80}$"
-    r"|"
-    + OPENING
-    + r"(?:i(?:'ve| have)? )?(?:gotta|got to|have to|need to|must|better|going to|gonna|off to) [^.!?\n]{2,50},"
-    r" ?(?:ta|cheers|thanks|laters?|see (?:ya|you))\W*$"
+    r"|" + OPENING + r"(?:i(?:'ve| have)? )?(?:gotta|got to|gonna|off to) [^.!?\n]{2,50},"
+    r" ?(?:ta|cheers|laters?|see (?:ya|you))\W*$"
     r"|[^.!?\n]{0,60}\b(?:bye+(?: bye+)?|ttyl|g2g|gtg|(?:talk|speak) (?:soon|later)|nighty? night|good ?night)\W*$"
     r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了)[啊哈啦哦]?\W*$"
-    r"|(?:嗯|好|行|那|先){0,3}(?:不想了|再聊|回聊|不说了)[，,]?[^，。！？我\n]{0,8}\W*$|[^，。！？\n]{0,6}我去[^，。！？\n]{1,3}一下\W*$",
+    r"|(?:嗯|好|行|那|先){0,3}(?:不想了|再聊|回聊|不说了)[，,]?(?:[先我]{0,2}去?(?:跑步|做饭|睡觉?|洗澡|吃饭|忙|上课|开会|买菜|遛狗)"
+    r"|带娃)?[^，。！？我\n]{0,4}\W*$"
+    r"|(?:(?:客人|有人|快递|孩子|老板|外卖)[^，。！？\n]{0,3})?我去[接开拿取看忙收签倒关][^，。！？\n]{0,2}一下\W*$",
     re.IGNORECASE,
 )
 """How somebody says at the end that they have to go, and why."""
@@ -147,7 +150,7 @@ _SUPPOSED: Final = lazy_pattern(
     r"\b(?:maybe|perhaps(?! to (?:mention|say|add|note|tell)\b)|(?<!\byou )might"
     r"|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
     r"|hypothetically|in another life|imagine (?:if|being)"
-    r"|if only|if (?:i|we|my) (?:were|had|won|could|\w+ed)"
+    r"|if only i\b|if (?:i|we|my) (?:were|had|won|could|\w+ed)"
     r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
     r"| would| am)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
@@ -157,6 +160,12 @@ _SUPPOSED: Final = lazy_pattern(
 """What is a wish, a guess or a joke, and may never be."""
 
 
+_GUESSES: Final = lazy_pattern(
+    r"\W*(?=[^,;.]{0,80}\b(?:i|we|he|she|they|you|the \w+)(?:'(?:ll|d|m|re|s))? \w+ \w+)[^,;，；]{8,120}[.!。！]*\Z"
+    r"|\W*(?:要是|万一|如果|假如|也许|可能会|没准)(?!真)[^，；。]{4,40}(?<!就好了)(?:[，,][^，；。]{0,30})?[。！]*\Z",
+    re.IGNORECASE,
+)
+"""A guess with something of its own to say, at the end of a sentence; "not sure" doubts what stands before it."""
 _REASON: Final = lazy_pattern(
     r"[,;] ?(?:because |since |as )?(?:s?he|they|i)(?:'s|'m|'re| is| am| are| has| have)"
     r"(?: (?!to\b|been\b)\w+){1,8}\W*$",
@@ -174,7 +183,7 @@ _ESCAPED: Final = lazy_pattern(
 )
 """Why somebody asks: the answer has escaped them."""
 _WAS_ASKED: Final = lazy_pattern(
-    r"\W*(?:(?:my|our|the|an?|some|one of (?:my|our|the)) )?(?:[\w-]+ ){1,2}?(?:just |keeps? )?"
+    r"\W{0,3}(?:(?:my|our|the|an?|some|one of (?:my|our|the)) )?(?:\w[\w-]{0,19} ){1,2}?(?:just |keeps? )?"
     r"(?:asked|asks?|asking|is asking|was asking|wants? to know|wanted to know|is wondering)(?: me| us)?"
     r"(?=\W*\Z|, (?:and |so )?(?:i|we) (?:said|told|had|didn't|couldn't)\b)",
     re.IGNORECASE,
@@ -299,6 +308,8 @@ def stated_first(sentence: str) -> str:
         cut = max(sentence.rfind(mark) for mark in ("，", "；", ", ", "; "))
     elif (supposed := _SUPPOSED.search(sentence)) and not _REASON.search(sentence):
         cut = max(sentence.rfind(mark, 0, supposed.start()) for mark in ("，", "；", ", ", "; "))
+        if not _GUESSES.match(sentence[max(cut, 0) :]):
+            return ""
     else:
         return ""
     told = sentence[: max(cut, 0)]

@@ -18,11 +18,10 @@ from agentic_memory_bank.engines.extractive.remembering.changes import (
     changed_clauses,
     changing_terms,
     ended_terms,
-    subject_terms,
     terms_left,
     terms_named_anew,
-    without_values,
 )
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, without_values
 from agentic_memory_bank.engines.extractive.remembering.life import subjects_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers

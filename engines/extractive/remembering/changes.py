@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_ki
 from agentic_memory_bank.engines.extractive.remembering.successors import named_anew, succeeded_clause
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -36,12 +37,12 @@ _KIN: Final = frozenset(
     )
 )
 """Of whom much is told: what is said of one of them again is not the same thing anew."""
-_KIN_CHINESE: Final = re.compile(
+_KIN_CHINESE: Final = lazy_pattern(
     r"我?们?家?(?:爸爸?|妈妈?|姐姐?|妹妹?|哥哥?|弟弟?|爷爷|奶奶|外[婆公]|姥[姥爷]|儿子|女儿|闺女|孩子|老[婆公]|媳妇|[男女]?朋友|同学|邻居)"
 )
-_NICKNAME: Final = re.compile(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
+_NICKNAME: Final = lazy_pattern(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
 
-_CHANGE: Final = re.compile(
+_CHANGE: Final = lazy_pattern(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to|chang(?:ed|ing|es? (?:to|from))"
     r"|moved|moving|moves? (?:it|to|the|our|my|in|out|back)"
     r"|shift(?:ed|s)?|push(?:ed|ing)|postpon(?:ed|ing)|resched\w{1,8}|delayed"
@@ -62,7 +63,7 @@ _CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
-_END: Final = re.compile(
+_END: Final = lazy_pattern(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to"
     r"|(?:chang|mov)(?:ed|ing)\b[^,.]{1,40}\bto"
     r"|scratch that|correction|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|cancel(?:l?ed)|called off"
@@ -73,25 +74,25 @@ _END: Final = re.compile(
     re.IGNORECASE,
 )
 """How they announce that something is over, or another thing in its place."""
-_ANEW: Final = re.compile(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
-_ANEW_CHINESE: Final = re.compile(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
+_ANEW: Final = lazy_pattern(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
+_ANEW_CHINESE: Final = lazy_pattern(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
 """What somebody calls new: there was another one before, if the same word was said of it."""
-_INSTEAD: Final = re.compile(
+_INSTEAD: Final = lazy_pattern(
     r"\b(?:instead of|rather than|in place of) (?P<thing>(?:[\w'-]{1,20} ){0,2}[\w'-]{1,20})"
     r"|(?:而不是|不(?:在|去|用|吃|喝|住|坐))(?P<zh>[\u4e00-\u9fff]{2,4}?)(?:了|[，。,]|$)",
     re.IGNORECASE,
 )
 """What another thing is in the place of."""
-_AGENT: Final = re.compile(r"^[^把让]*[把让]")
+_AGENT: Final = lazy_pattern(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
-_NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
+_NOT: Final = lazy_pattern(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
 """A value that is said not to be the one."""
-_JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
+_JOINTS: Final = lazy_pattern(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
 """What joins clauses, more than once where one between them is gone."""
-_OPENING_JOINT: Final = re.compile(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
+_OPENING_JOINT: Final = lazy_pattern(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
 """What joins clauses where the first of a sentence is gone."""
-_CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
-_DAY: Final = re.compile(
+_CLAUSE: Final = lazy_pattern(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
+_DAY: Final = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
     r"|\b(?:sat|sun)\b(?=\W*+(?:\d|to\b|till\b|until\b|[&/]))"
     r"|\b(?:january|february|march|april|may|june|july|august"
@@ -101,18 +102,18 @@ _DAY: Final = re.compile(
     r"|(?:星期|礼拜)[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
-_DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
+_DATE: Final = lazy_pattern(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
 """Figures of a date, which are no amount."""
-_TURNING: Final = re.compile(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
+_TURNING: Final = lazy_pattern(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
 """Words of a change that say nothing of what changes."""
-_SCRATCHED: Final = re.compile(
+_SCRATCHED: Final = lazy_pattern(
     r"\b(?:the|my|our|that) (?P<topic>[\w'-]{3,20}(?: [\w'-]{3,20})?) (?:thing|bit|part|stuff|business|rule)\W{1,3}"
     r"(?:scratch|scrap|forget|ignore) (?:that|what i (?:said|told you))\b",
     re.IGNORECASE,
 )
 """What is taken back by what it is about: "the walking thing, scratch what I said"."""
 _VALUE: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8}|(?-i:[A-Z])[a-z]{1,15})"
-_CORRECTED: Final = re.compile(
+_CORRECTED: Final = lazy_pattern(
     rf"(?P<topic>[^，。；、,;.!?\n]{{0,40}})(?:不是|\b(?:isn't|is not|aren't|wasn't|weren't|not)\s)\s?(?P<old>{_VALUE})"
     rf"[^，。,;.!?\n]{{0,12}}[，,]\s?(?:而是|应该是|是|but |it's |it is |they're |make that )?(?P<new>{_VALUE})"
     r"|(?:\bi (?:said|told you|wrote)|(?:上[回次]|之前|刚才|刚刚)我?(?:跟你)?说(?:的|过)?|我说的?)"
@@ -121,9 +122,9 @@ _CORRECTED: Final = re.compile(
     re.IGNORECASE,
 )
 """A value beside the one that is wrong: "isn't 7.2, it's 7.9", 不是七点二，七点九, "I said 610 acres, …, it's 540"."""
-_EACH_VALUE: Final = re.compile(_VALUE)
-_DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
-_AMOUNT: Final = re.compile(
+_EACH_VALUE: Final = lazy_pattern(_VALUE)
+_DENIED: Final = lazy_pattern(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
+_AMOUNT: Final = lazy_pattern(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
     r"|ninety|hundred|half|twice|once (?:a|every))\b"
     r"|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",

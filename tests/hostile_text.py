@@ -22,12 +22,12 @@ from typing import Any, Final, NamedTuple
 import agentic_memory_bank
 from agentic_memory_bank.tools.text.patterns import LazyPattern
 
-SIZES: Final = (8_000, 16_000, 32_000, 64_000)
+SIZES: Final = (4_000, 8_000, 16_000, 32_000)
 """Characters at which CPU times are compared."""
 PER_DOUBLING: Final = 2.6
 """How many times as long twice the text may take."""
 LONGEST: Final = 1.0
-"""CPU seconds that 64,000 characters may take: twice what the slowest reader takes on two shared cores."""
+"""CPU seconds that 32,000 characters may take: thrice what the slowest reader takes on two shared cores."""
 NOTICEABLE: Final = 0.03
 """CPU seconds below which the growth of a time says nothing: a machine that is busy has such hiccups."""
 PATIENCE: Final = 2.0

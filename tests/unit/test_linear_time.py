@@ -364,12 +364,14 @@ def fresh(function: Any) -> Callable[[str], object]:
 READERS = readers()
 
 
-@pytest.mark.parametrize("texts", [12, pytest.param(len(hostile.KNOWN), marks=pytest.mark.attack)])
+@pytest.mark.parametrize("texts", [10, pytest.param(len(hostile.KNOWN), marks=pytest.mark.attack)])
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_every_function_that_reads_a_text_takes_linear_time(name: str, texts: int) -> None:
     reported = [text for text in hostile.REPORTED if not text.tail]
 
-    assert faults(fresh(READERS[name]), [*reported, *hostile.a_few(hostile.KNOWN, texts)]) == []
+    few = hostile.a_few(hostile.a_few(hostile.KNOWN, 2 * texts), texts)
+
+    assert faults(fresh(READERS[name]), [*reported, *few]) == []
 
 
 def test_no_function_that_reads_a_text_is_left_out() -> None:
@@ -389,7 +391,7 @@ def test_no_function_that_reads_a_text_is_left_out() -> None:
 
 # --- graphs --------------------------------------------------------------------------------------------------------
 
-MOST: float = 2.0
+MOST: float = 4.0
 """CPU seconds that a graph may take for a message of 32,000 characters, all its work included. What has stopped servers
 took minutes; a slow machine takes thrice as long as a fast one."""
 

@@ -41,7 +41,6 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
-
 _SPACED_ZH: Final = lazy_pattern(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 """Where Chinese is typed with spaces for commas."""
 _CLAUSE: Final = lazy_pattern(r"(?:(?!(?<=[a-z]{2})\.\s+[a-z])[^,;:()，；：、！？。!?\n—–])+")

@@ -100,8 +100,13 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agentic_memory_bank.tools.concurrency.garbage import uncollected
+
     module, attribute = _HOMES[name]
-    value = getattr(import_module(f"{__name__}.{module}"), attribute)
+    with (
+        uncollected()
+    ):  # what modules make stays: to look through all of it again and again takes a tenth of the import
+        value = getattr(import_module(f"{__name__}.{module}"), attribute)
     globals()[name] = value
     return value
 

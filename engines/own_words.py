@@ -4,8 +4,9 @@ import re
 from typing import Final
 
 from agentic_memory_bank.prompts.fence import TAGS
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-FOREIGN: Final = re.compile(
+FOREIGN: Final = lazy_pattern(
     rf"<(?P<tag>{'|'.join((*TAGS, 'thinking', 'memories', 'recalled', 'excerpt', 'system'))})\b[^>]{{0,300}}>.*?(?:</"
     rf"(?P=tag)\s*>|\Z)"
     r"|(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*$|`[^`\n]*`"
@@ -13,9 +14,9 @@ FOREIGN: Final = re.compile(
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 """What somebody else has said: tags of ours, code, quoted lines, longer quotations."""
-END_OF_THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?\s*>", re.IGNORECASE | re.DOTALL)
+END_OF_THOUGHT: Final = lazy_pattern(r"\A.*</think(?:ing)?\s*>", re.IGNORECASE | re.DOTALL)
 """What stands before a tag that was never opened: some models leave the first one out."""
-PASTED: Final = re.compile(
+PASTED: Final = lazy_pattern(
     r"\b(?:translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|correct|edit|improve|analy[sz]e|review"
     r"|classify|format|"
     r"convert|explain|shorten|continue|fix|parse|extract)\b[^\n.!?]{0,80}[:：]"
@@ -26,7 +27,7 @@ PASTED: Final = re.compile(
     re.IGNORECASE,
 )
 """What announces a text that is to be worked on; what follows is material."""
-ORDERS: Final = re.compile(
+ORDERS: Final = lazy_pattern(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|memor(?:y|ies)"
     r"|above|previous)\b"
     r"|^\W*(?:system|assistant|developer|human)\s*[:：]|<\|?(?:im_start|system|endoftext)|\bsystem prompt\b"

@@ -47,7 +47,7 @@ def prose(_: ChatRequest) -> Reply:
 
 def looping(_: ChatRequest) -> Reply:
     """Says the same until it is cut off."""
-    return Reply('{"topics": [' + '{"paragraphs": [{"first": 1, "last": 1}], ' * 120, finish_reason="length")
+    return Reply('{"topics": [' + '{"paragraphs": [{"first": 1, "last": 1}], ' * 40, finish_reason="length")
 
 
 def merging(request: ChatRequest) -> Reply:

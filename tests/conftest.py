@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import certifi
 import pytest
+from hypothesis import settings
 
 from .postgres_server import postgres_server, programs
 
@@ -28,6 +29,10 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # LangGraph reads it when it is
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 
+
+# A first example compiles patterns and reads tables, and a machine may be busy: no reason to fail.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 SLOW = {"server", "kill", "kill_full", "attack", "distributions", "model", "slow"}
 """Marks of what `make quick` leaves out; modules that start processes are left out too."""

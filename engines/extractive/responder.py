@@ -24,6 +24,7 @@ from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, Re
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.attribution import ASSISTANT, USER, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -37,7 +38,7 @@ AS_LIKELY: Final = 0.65
 WHOLE: Final = 200
 """Characters of a memory that is quoted as a whole: what it says stands in more than one of its sentences."""
 
-_ASKS: Final = re.compile(
+_ASKS: Final = lazy_pattern(
     rf"{phrases.ENDS_ASKING}|[吗呢]\W*+$|{phrases.CHINESE_QUESTION_WORDS}|几[个岁号点]|(?:礼拜|星期|周)几(?!都)|哪|是否"
     r"|(?<![这那好过前后没十])几[次回口片粒趟](?:人|药)?\W*+$|(?<!没)啥(?![都也])"
     rf"|^\W*(?:please |and |so )?(?:(?:{phrases.QUESTION_WORDS})(?:['’]?s|['’]?re)?\b"
@@ -47,15 +48,15 @@ _ASKS: Final = re.compile(
     r"|\b(?:tell me|remind me|do you (?:know|remember)|what do you know)\b",
     re.IGNORECASE,
 )
-_WELCOME: Final = re.compile(
+_WELCOME: Final = lazy_pattern(
     r"\W*(?:hi|hello|hey|howdy|hiya|yo|greetings|good (?:morning|afternoon|evening|day)|你好|您好|大家好|嗨|哈[喽啰罗]"
     r"|早|上午好|中午好|下午好|晚上好)",
     re.IGNORECASE,
 )
-_WHOSE: Final = re.compile(r"\bwhat(?:'s| is| are| was)\s+my\s+(.{1,60}?)\s*[?.!]*$", re.IGNORECASE)
-_WHERE: Final = re.compile(r"\bwhere\s+(?:do|am|did)\s+i\s+(.{1,40}?)(?:\s+now)?\s*[?.!]*$", re.IGNORECASE)
-_WHICH: Final = re.compile(r"\bwh(?:at|ich)\s+(\w+)\s+do\s+i\s+(\w+)\b", re.IGNORECASE)
-_CHINESE_WHAT: Final = re.compile(r"哪里|哪儿|哪个城市|什么地方|什么|多少|哪[个家]")
+_WHOSE: Final = lazy_pattern(r"\bwhat(?:'s| is| are| was)\s+my\s+(.{1,60}?)\s*[?.!]*$", re.IGNORECASE)
+_WHERE: Final = lazy_pattern(r"\bwhere\s+(?:do|am|did)\s+i\s+(.{1,40}?)(?:\s+now)?\s*[?.!]*$", re.IGNORECASE)
+_WHICH: Final = lazy_pattern(r"\bwh(?:at|ich)\s+(\w+)\s+do\s+i\s+(\w+)\b", re.IGNORECASE)
+_CHINESE_WHAT: Final = lazy_pattern(r"哪里|哪儿|哪个城市|什么地方|什么|多少|哪[个家]")
 _SOMETHING: Final = "Xyz"
 _SOMETHING_CHINESE: Final = "甲乙"
 

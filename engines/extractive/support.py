@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby, islice, takewhile
+from operator import itemgetter
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering.quoting import parts_of
@@ -37,7 +38,7 @@ _JOINTS: Final = frozenset(("and", "but", "while", "because", "although", "而",
 _MORE_OR_LESS: Final = "more less fewer later earlier longer exceed over above below 超 低 多 少 高 晚 早"
 _COMPARED: Final = frozenset(_MORE_OR_LESS.split())
 _NONE: Final[frozenset[str]] = frozenset()
-_OPPOSITES: Final = {a: frozenset(d for c, d in OPPOSITES if c == a) for a, _ in OPPOSITES}
+_OPPOSITES: Final = {a: frozenset(b for _, b in pairs) for a, pairs in groupby(sorted(OPPOSITES), itemgetter(0))}
 _RECKONED: Final = 40
 """Of how many numbers it is seen whether two of them make a third."""
 _ROUNDED: Final = 0.005

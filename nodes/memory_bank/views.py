@@ -1,7 +1,6 @@
 """Looks at the layers the way engines do: memories with their words, and back from words to anchors."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,13 +13,14 @@ from agentic_memory_bank.state.memory_bank import AnswerSource, MemoryBankState,
 from agentic_memory_bank.state.query_graph import ContradictingClaim, MemoryNode
 from agentic_memory_bank.tools.text.cleaning import clean
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.place import Placed
 from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.sentences import sentences
 
 _GAP = "\n"
 """Stands between the stretches of a memory's raw text."""
-_NUMBERED = re.compile(r"document \d+")
+_NUMBERED = lazy_pattern(r"document \d+")
 """What a document without a name is called, by its place in a list."""
 LINE = 80
 """How many characters of a text stand for it where it is only named."""

@@ -12,6 +12,7 @@ from agentic_memory_bank.nodes.memory_bank.views import digest
 from agentic_memory_bank.nodes.messages import RECALLED, is_of_user, text_of
 from agentic_memory_bank.nodes.transcripts import OWN_TOOLS
 from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 STORE_FACT: Final = "store_fact"
 MEMORY_TOOLS: Final = OWN_TOOLS | {"retrieve_facts", "recall_episodes", STORE_FACT}
@@ -20,12 +21,12 @@ MEMORY_TOOLS: Final = OWN_TOOLS | {"retrieve_facts", "recall_episodes", STORE_FA
 LONGEST_WORD: Final = 30
 """Characters; where no space is so near, nothing is lost by cutting anywhere: the text is Chinese, or no prose."""
 
-_FAILED: Final = re.compile(
+_FAILED: Final = lazy_pattern(
     r"\W{0,3}(?:\w*error|exception|failed|failure|fatal|traceback|invalid|unknown|denied|forbidden|timed? ?out|timeout"
     r"|not found|no such|cannot|can't|could not|unable|http [45]\d\d|错误|失败|无法|找不到)(?![\w-])",
     re.IGNORECASE,
 )
-_RUN: Final = re.compile(r"(?:[^\s,;()\[\]{}\"'<>=|`\u2e80-\uffef]|(?<=\d),(?=\d{3})){1,100}")
+_RUN: Final = lazy_pattern(r"(?:[^\s,;()\[\]{}\"'<>=|`\u2e80-\uffef]|(?<=\d),(?=\d{3})){1,100}")
 """What a figure or an identifier may consist of."""
 READ: Final = 20_000
 """Characters of a text that are looked at for its gist; the rest is read by its id."""

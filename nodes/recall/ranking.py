@@ -4,7 +4,6 @@ Of a long one the sentences that help with the message are shown, word for word,
 """
 
 import math
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from agentic_memory_bank.prompts.fence import escape
 from agentic_memory_bank.state.conversations import RecalledMemory
 from agentic_memory_bank.tools.text.attribution import USER, unattributed
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.tokens import estimate_tokens
@@ -43,7 +43,7 @@ SUBSTANCE: Final = 8
 SHOWN_ID: Final = 8
 """Characters that are shown of the id of a conversation."""
 
-_WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+_WORD: Final = lazy_pattern(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _PLAYED: Final = frozenset(("system", "developer", "human", "系统"))
 _SIDES: Final = frozenset((USER, "assistant"))
 

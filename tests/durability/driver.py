@@ -506,8 +506,9 @@ def serve() -> None:
 
 def warm_up() -> None:
     """Run once here, so that what is imported and compiled on first use is there for every child."""
-    with tempfile.TemporaryDirectory() as folder:
-        runs.run("Warm?", documents=["It is warm here."], **parts("scripted", Path(folder)))
+    for scenario in ("scripted", "extractive"):
+        with tempfile.TemporaryDirectory() as folder:
+            runs.run(QUESTION, documents=TEXTS, **parts(scenario, Path(folder)))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ from agentic_memory_bank.tools.pages import store as page_store
 from agentic_memory_bank.tools.pages.store import PageStore
 from agentic_memory_bank.tools.pages.stores import PageStores
 
-TEXTS = [f"Log entry {number}. " + f"Sensor{number % 9} read {number * 3} units. " * 12 for number in range(200)]
-SETTINGS = {"page_batch": 24, "abstract_window": 4_000, "max_concurrency": 4}
+TEXTS = [f"Log entry {number}. " + f"Sensor{number % 9} read {number * 3} units. " * 12 for number in range(80)]
+SETTINGS = {"page_batch": 10, "abstract_window": 4_000, "max_concurrency": 4}
 NAME = "m"
 
 

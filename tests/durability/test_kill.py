@@ -73,11 +73,11 @@ def moments(run: Report) -> list[Moment]:
     return found
 
 
-def spread(found: list[Moment], wanted: int) -> list[Moment]:
+def spread(found: list[Moment], wanted: int, whole_ending: bool) -> list[Moment]:
     """Some of the moments, at even distances, and all of the ending, where the run is exported and erased."""
     ending = next(place for place, (moment, _) in enumerate(found) if moment == "before write_export")
-    step = max(1, -(-ending // wanted))
-    return found[:ending:step] + found[ending:]
+    end = ending if whole_ending else len(found)
+    return found[: end : max(1, -(-end // wanted))] + found[end:]
 
 
 def kill_at(driver: Any, whole: Whole, points: list[list[Moment]]) -> None:
@@ -151,22 +151,23 @@ def told(step: Report) -> int:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize(("scenario", "wanted"), [("scripted", 60), ("extractive", 15), ("again", 15), ("setback", 10)])
+@pytest.mark.parametrize(("scenario", "wanted"), [("scripted", 20), ("extractive", 8), ("again", 8), ("setback", 6)])
 def test_a_killed_run_resumes_to_what_an_unkilled_one_comes_to(
     driver: Any, unkilled: dict[str, Whole], scenario: str, wanted: int
 ) -> None:
-    points = spread(moments(unkilled[scenario].run), wanted)
+    points = spread(moments(unkilled[scenario].run), wanted, whole_ending=scenario == "scripted")
     kill_at(driver, unkilled[scenario], [[point] for point in points])
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize(("scenario", "wanted"), [("scripted", 25), ("setback", 6)])
+@pytest.mark.parametrize(("scenario", "wanted"), [("scripted", 10), ("setback", 4)])
 def test_a_killed_run_in_a_database_resumes_to_what_an_unkilled_one_comes_to(
     driver: Any, shared: dict[str, Whole], unkilled: dict[str, Whole], scenario: str, wanted: int
 ) -> None:
     assert shared[scenario].run["export"] == unkilled[scenario].run["export"]
 
-    kill_at(driver, shared[scenario], [[point] for point in spread(moments(shared[scenario].run), wanted)])
+    points = spread(moments(shared[scenario].run), wanted, whole_ending=scenario == "scripted")
+    kill_at(driver, shared[scenario], [[point] for point in points])
 
 
 def assert_nothing_or_all(driver: Any, order: Any, whole: Any, exported: str) -> None:
@@ -196,13 +197,19 @@ def test_an_import_into_a_database_that_is_killed_leaves_nothing_or_all(
 
 @pytest.mark.kill
 def test_a_run_killed_again_while_it_is_resumed_comes_to_the_same(driver: Any, unkilled: dict[str, Whole]) -> None:
-    kill_at(driver, unkilled["scripted"], twice_and_more(unkilled["scripted"], 16))
+    kill_at(driver, unkilled["scripted"], twice_and_more(unkilled["scripted"], 8))
 
 
 @pytest.mark.kill_full
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_killed_at_every_moment_there_is(driver: Any, unkilled: dict[str, Whole], scenario: str) -> None:
     kill_at(driver, unkilled[scenario], [[point] for point in moments(unkilled[scenario].run)])
+
+
+@pytest.mark.kill_full
+@pytest.mark.parametrize("scenario", ["scripted", "setback"])
+def test_killed_at_every_moment_there_is_in_a_database(driver: Any, shared: dict[str, Whole], scenario: str) -> None:
+    kill_at(driver, shared[scenario], [[point] for point in moments(shared[scenario].run)])
 
 
 @pytest.mark.kill_full

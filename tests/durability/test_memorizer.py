@@ -1,4 +1,4 @@
-"""Killed with SIGKILL in the middle of memorizing 200 pages, a run is resumed without a lost, doubled or half page."""
+"""Killed with SIGKILL in the middle of memorizing 80 pages, a run is resumed without a lost, doubled or half page."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 BESIDE = Path(__file__).parent
-PAGES = 200
+PAGES = 80
 AT_ONCE = 4
 Report = dict[str, Any]
 WAYS = ["again", "resume"]
 """The same command once more; or the graph's own checkpoints."""
-POINTS = [("before put", 3), ("after put", 3), ("after put", 9), ("before insert", 60), ("after insert", 150)]
+POINTS = [("before put", 3), ("after put", 3), ("after put", 7), ("before insert", 25), ("after insert", 60)]
 """Before a batch is written, in the middle of its transaction, and after it is there and nobody has noted it."""
 
 
@@ -120,7 +120,7 @@ def test_killed_while_a_model_is_asked_only_what_was_in_flight_is_paid_again(
 @pytest.mark.parametrize("point", ["before checkpoint", "after checkpoint", "before writes", "after writes"])
 def test_killed_at_a_checkpoint_a_run_goes_on(memory: Memory, whole: dict[str, Report], point: str) -> None:
     most = whole["resume"]["moments"][point]
-    for number in (1, 2, most // 2, most):
+    for number in (1, most // 2, most):
         home = memory.home()
         assert memory.tell(home, "resume", (point, number))["killed"]
 
@@ -133,8 +133,8 @@ def test_killed_at_a_checkpoint_a_run_goes_on(memory: Memory, whole: dict[str, R
 @pytest.mark.parametrize("how", WAYS)
 def test_killed_again_and_again_it_comes_to_the_same(memory: Memory, whole: dict[str, Report], how: str) -> None:
     home = memory.home()
-    kills = [("request", 12), ("after insert", 31), ("before put", 2), ("answer", 9), ("after put", 2)]
-    assert all(memory.tell(home, how, die)["killed"] for die in kills)
+    kills = [("request", 12), ("after insert", 12), ("before put", 2), ("answer", 9), ("after put", 1)]
+    assert [die for die in kills if not memory.tell(home, how, die)["killed"]] == []
 
     ended = memory.tell(home, how)
 

@@ -144,7 +144,7 @@ def kill_and_resume(payer: Payer, whole: Report, die: tuple[int, float]) -> None
 
 
 def test_a_run_killed_while_it_is_asking_pays_again_for_what_was_in_flight_alone(payer: Payer, whole: Report) -> None:
-    for die in points(4, len(whole["asked"])):
+    for die in points(2, len(whole["asked"])):
         kill_and_resume(payer, whole, die)
 
 

@@ -46,6 +46,12 @@ def test_the_wheel_holds_every_module_as_it_is_here_so_that_what_tests_say_of_th
     assert {name for name, file in here.items() if there.get(name) != file.read_bytes()} == set()
 
 
+def test_the_wheel_holds_every_file_that_the_modules_read() -> None:
+    read = {f"{PACKAGE}/{file.relative_to(ROOT)}" for folder in shipped()[1:] for file in folder.glob("*.*")}
+
+    assert {name for name in read if not name.endswith(".py")} - {*names("*.whl")} == set()
+
+
 def test_the_wheel_says_that_it_is_typed() -> None:
     assert "agentic_memory_bank/py.typed" in names("*.whl")
 

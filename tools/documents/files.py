@@ -10,6 +10,7 @@ from typing import Final
 
 from agentic_memory_bank.state.errors import InputTooLarge, LoadError
 from agentic_memory_bank.tools.text.cleaning import clean
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 MAX_BYTES: Final = 200 * 1024 * 1024
 """Largest file that is read."""
@@ -107,11 +108,11 @@ _MARKED = (  # the longer marks first: that of UTF-32 begins like that of UTF-16
 )
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\b\x1b") + b"\x7f"
 _SAMPLE = 100_000  # characters outside ASCII that are looked at to judge an encoding
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NOT_ASCII = lazy_pattern(r"[^\x00-\x7f]+")
 _UTF8_PAIR = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
-_CHINESE = re.compile(r"[\u4e00-\u9fff\u3000-\u303f\uff00-\uffef\u2010-\u203b·]")
+_CHINESE = lazy_pattern(r"[\u4e00-\u9fff\u3000-\u303f\uff00-\uffef\u2010-\u203b·]")
 _FREQUENT = frozenset("的一是了不在有人我他这中大来上国年为和地到以")  # Chinese prose does not go on long without any
-_WESTERN = re.compile("[À-ÖØ-öø-ÿŠšŽžŒœŸ°§«»‘’“”–—…€£©®ªº¡¿·²³½¼¾\xa0]")
+_WESTERN = lazy_pattern("[À-ÖØ-öø-ÿŠšŽžŒœŸ°§«»‘’“”–—…€£©®ªº¡¿·²³½¼¾\xa0]")
 
 
 class BinaryError(LoadError):

@@ -13,27 +13,28 @@ from typing import Final, NamedTuple, Protocol, cast
 from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.records import MemorySource, Record
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
 TurnRef = tuple[str, str]
 """A conversation, and one of its turns."""
 
-_PART: Final = re.compile(r"(?P<id>[^:]+):(?P<spans>\d{1,6}-\d{1,6}(?:,\d{1,6}-\d{1,6}){0,999}):(?P<of>[0-9a-f]{8})")
+_PART: Final = lazy_pattern(r"(?P<id>[^:]+):(?P<spans>\d{1,6}-\d{1,6}(?:,\d{1,6}-\d{1,6}){0,999}):(?P<of>[0-9a-f]{8})")
 _JOINT: Final = (
     r"(?:[\s,;:，；：、—–-]|\b(?:and|but|so|because|since|while|although|though|or|plus)\b"
     r"|(?:而且|但是|但|所以|因为|然后|还有|和))"
 )
-_NAMED_BEFORE: Final = re.compile(r"\A\([^()\n]{1,60}\) ")
+_NAMED_BEFORE: Final = lazy_pattern(r"\A\([^()\n]{1,60}\) ")
 """Whom or what a fact is about, in front of words that say only "she" or "it"."""
-_FIRST_JOINTS: Final = re.compile(rf"[.!?。！？]*(?:{_JOINT})*", re.IGNORECASE)
-_LAST_JOINTS: Final = re.compile(rf"(?:{_JOINT}){{1,40}}+\Z", re.IGNORECASE)
+_FIRST_JOINTS: Final = lazy_pattern(rf"[.!?。！？]*(?:{_JOINT})*", re.IGNORECASE)
+_LAST_JOINTS: Final = lazy_pattern(rf"(?:{_JOINT}){{1,40}}+\Z", re.IGNORECASE)
 _LONGEST_JOINTS: Final = 40
 """Characters before a seam that are looked at for what joined."""
 _LONGEST_NAME: Final = 60
 """Characters of the name of a thing or a person."""
-_OPENS: Final = re.compile(r"(?:\A|[.!?。！？\n]|: |\()\s{0,40}+\Z")
-_CLOSES: Final = re.compile(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
+_OPENS: Final = lazy_pattern(r"(?:\A|[.!?。！？\n]|: |\()\s{0,40}+\Z")
+_CLOSES: Final = lazy_pattern(r"\s*(?:\Z|[\n.!?。！？)]| \[)")
 _MARKS: Final = frozenset(".!?。！？")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import STOP_WORDS
 
 MAX_NAME: Final = 8
@@ -16,16 +17,16 @@ COMMON: Final = 40
 """A name that more texts than this hold leads nowhere: a country, a language, a month."""
 
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff"
-_WORD = re.compile(f"[{_IDEOGRAPHS}]|[^\\W_{_IDEOGRAPHS}]+")
-_IN_BRACKETS = re.compile(r"(?<![ \t])[ \t]*+[(（][^()（）]*+[)）]\s*+$")
-_LEADING_NAME = re.compile(
+_WORD = lazy_pattern(f"[{_IDEOGRAPHS}]|[^\\W_{_IDEOGRAPHS}]+")
+_IN_BRACKETS = lazy_pattern(r"(?<![ \t])[ \t]*+[(（][^()（）]*+[)）]\s*+$")
+_LEADING_NAME = lazy_pattern(
     r"(?:(?:The|A|An) )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|for|in|de|von|van|la|&) ){0,2}[A-Z0-9][\w.'’-]*)+)"
 )
 # Not `in`, `and`, `for`: they stand between two names more often than inside one.
 _SMALL = frozenset(("of", "the", "de", "von", "van", "la", "le", "du", "der"))
 _JOINTS = frozenset((" ", "-", "–", "'", "’", ".", " & "))
-_RUN = re.compile("[BC](?:s{0,2}B)*")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:\n])\W{0,4}\Z")
+_RUN = lazy_pattern("[BC](?:s{0,2}B)*")
+_SENTENCE_END = lazy_pattern(r"(?:^|[.!?:\n])\W{0,4}\Z")
 
 
 def normal(name: str) -> str:

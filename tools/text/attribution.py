@@ -3,22 +3,24 @@
 import re
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
 USER: Final = "user"
 """The subject of what users say of themselves, where nobody gave their name."""
 ASSISTANT: Final = "assistant"
 """Who answers, where nobody gave a name."""
 
-_HEADER: Final = re.compile(
+_HEADER: Final = lazy_pattern(
     r"(?P<speaker>[^:：()\n]{1,60}?)(?: \((?P<date>[^()\n]{4,40})\))?: (?P<words>\S.*)", re.DOTALL
 )
-_OF_ASSISTANT: Final = re.compile(
+_OF_ASSISTANT: Final = lazy_pattern(
     r"(?<!\bcan )(?<!\bcould )(?<!\bwill )(?<!\bwould )\byou(?:'d|'ve| had| have)? (?:\w{1,12} )?"
     r"(?:said|sa[yi]|t[eo]ld?|suggest\w*|recommend\w*|mention\w*|advise\w*|gave|give|wrote|propose\w*|name[ds]?|list\w*)\b"
     r"|你(?!能|可以|会)[^，。？?]{0,6}(?:说|推荐|建议|提|给|写|列)",
     re.IGNORECASE,
 )
-_NAME_MARK: Final = re.compile(r"[:：()\n]")
-_NOTE: Final = re.compile(r" \[[^\[\]\n]{1,60} = [^\[\]\n]{1,40}\]")
+_NAME_MARK: Final = lazy_pattern(r"[:：()\n]")
+_NOTE: Final = lazy_pattern(r" \[[^\[\]\n]{1,60} = [^\[\]\n]{1,40}\]")
 
 
 def attributed(speaker: str, date: str, words: str) -> str:

@@ -1,9 +1,9 @@
 """What is done first with any text: it is made storable, a question is checked, its language told."""
 
-import re
 from typing import Final, Literal
 
 from agentic_memory_bank.state.errors import InputError, InputTooLarge
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 MOST_ASKED: Final = 50_000
 """Longest question or request, in characters."""
@@ -12,9 +12,9 @@ CJK = (
     "\u3005\u3007\u3040-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-CJK_RUN = re.compile(f"[{CJK}]+")
-_LATIN_WORD = re.compile(f"[^\\W\\d_{CJK}]+")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+CJK_RUN = lazy_pattern(f"[{CJK}]+")
+_LATIN_WORD = lazy_pattern(f"[^\\W\\d_{CJK}]+")
+_UNSTORABLE = lazy_pattern("[\x00\ud800-\udfff]")
 
 
 def clean(text: str) -> str:

@@ -5,52 +5,53 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
 
 _CJK: Final = "\u3400-\u9fff"
-_LINE: Final = re.compile(r"[^\n]*+(?:\n|\Z)")
-FENCE: Final = re.compile(r"(?:`{3,}|~{3,8}(?!~))")
-PROMPT: Final = re.compile(r"(?:>>>|\.\.\.|\$|%) ")
-DIRECTIVE: Final = re.compile(
+_LINE: Final = lazy_pattern(r"[^\n]*+(?:\n|\Z)")
+FENCE: Final = lazy_pattern(r"(?:`{3,}|~{3,8}(?!~))")
+PROMPT: Final = lazy_pattern(r"(?:>>>|\.\.\.|\$|%) ")
+DIRECTIVE: Final = lazy_pattern(
     r"\.\. (?:\|[^|\n]{1,60}\| ?)?(?:_[^:\n]{1,80}:|(?:code|code-block|sourcecode|parsed-literal|math|image|figure|"
     r"contents|toctree|include|literalinclude|raw|highlight|testcode|doctest)::)"
     r"|\|[\w-]{1,40}\|(?: \|[\w-]{1,40}\|){0,40}$"
 )
 """A line of reStructuredText that is no text: what is included, where a name leads, names that stand for pictures."""
-HASHES: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
-CODE: Final = re.compile(
+HASHES: Final = lazy_pattern(r"(#{1,6})[ \t]+(\S.*)")
+CODE: Final = lazy_pattern(
     r"(?:(?:export )?(?:[a-z_][\w.-]{0,40}|[A-Z_]{2,40})(?:\[[^\[\]]{1,20}\])? ?[+|:]?= ?\S"
     r"|[a-z_][\w.]{0,40}\([^()]{0,80}\)[;,]?$|(?:def|class) \w{1,40}[:(]|import [\w.]{1,60}$|from [\w.]{1,60} import |"
     r"(?:sudo|pip|apt-get|docker|npm|npx|conda|brew) \w|(?:\$|>>>|%) |[}\])]{1,4}[;,]?$|[^\n]{1,200}[;{]$)"
 )
 """A line of a program, of a shell, or of settings."""
-PROGRAM: Final = re.compile(
+PROGRAM: Final = lazy_pattern(
     r"(?:\.(?:py|sh|bash|zsh|toml|ya?ml|conf|cfg|ini|env|rb|pl|mk|cmake|properties)|(?:\A|/)(?:Makefile|Dockerfile))\Z",
     re.IGNORECASE,
 )
 """The name of a file in which a hash opens a comment."""
-RULE: Final = re.compile(r"([-=~^*_+#.])\1{2,}$")
-DIVIDER: Final = re.compile(r"[|:\s-]{3,}$")
-COUNTS_ROWS: Final = re.compile(r"#|no\.?|nr\.?|pos\.?|item|item no\.?|序号?|编号|号|项次?", re.IGNORECASE)
+RULE: Final = lazy_pattern(r"([-=~^*_+#.])\1{2,}$")
+DIVIDER: Final = lazy_pattern(r"[|:\s-]{3,}$")
+COUNTS_ROWS: Final = lazy_pattern(r"#|no\.?|nr\.?|pos\.?|item|item no\.?|序号?|编号|号|项次?", re.IGNORECASE)
 """The head of a column that numbers the rows."""
-_PICTURE: Final = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\n]{0,500}\)|</?[a-zA-Z][^<>\n]{0,300}>")
-_LINK: Final = re.compile(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,500}\)")
-BRACKETED: Final = re.compile(r"【([^【】]{1,40})】")
-BOLD: Final = re.compile(r"\*\*([^*]{1,120})\*\*:?$")
-HEADER: Final = re.compile(
+_PICTURE: Final = lazy_pattern(r"!\[[^\[\]\n]{0,200}\]\([^()\n]{0,500}\)|</?[a-zA-Z][^<>\n]{0,300}>")
+_LINK: Final = lazy_pattern(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,500}\)")
+BRACKETED: Final = lazy_pattern(r"【([^【】]{1,40})】")
+BOLD: Final = lazy_pattern(r"\*\*([^*]{1,120})\*\*:?$")
+HEADER: Final = lazy_pattern(
     r"(From|To|Cc|Bcc|Date|Sent|Subject|Re|发件人|收件人|抄送|日期|发送时间|时间|主题)\s?[:：]\s*+(.*)", re.IGNORECASE
 )
 SUBJECT: Final = frozenset(("subject", "re", "主题"))
 SENDER: Final = frozenset(("from", "发件人"))
-REPLIES: Final = re.compile(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
-ADDRESS: Final = re.compile(r"<[^<>]*>|\"")
-CELL: Final = re.compile(r"[^\s|]+(?: {1,2}[^\s|]+)*")
-_LEADER: Final = re.compile(r"(?:[^\s.…][ \t]*|\.[ \t]+)(?P<dots>\.{4,}+|…{2,}+)(?=[ \t]*[^\s.…])")
+REPLIES: Final = lazy_pattern(r"\A(?:(?:re|fwd?|aw|回复|答复|转发)\s?[:：]\s*+)++", re.IGNORECASE)
+ADDRESS: Final = lazy_pattern(r"<[^<>]*>|\"")
+CELL: Final = lazy_pattern(r"[^\s|]+(?: {1,2}[^\s|]+)*")
+_LEADER: Final = lazy_pattern(r"(?:[^\s.…][ \t]*|\.[ \t]+)(?P<dots>\.{4,}+|…{2,}+)(?=[ \t]*[^\s.…])")
 """The dots that lead from a label to its value."""
-PIPED: Final = re.compile(r"(?:\\.|[^|\\])++")
+PIPED: Final = lazy_pattern(r"(?:\\.|[^|\\])++")
 _STAMP: Final = r"(?:[\[(](?P<time>[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?|[0-9][^\[\]()\n]{3,24})[\])][ \t]*)?"
-LABEL: Final = re.compile(
+LABEL: Final = lazy_pattern(
     rf"{_STAMP}\*{{0,2}}(?P<label>[A-Z][\w.'’&/()-]{{0,24}}(?:[ \t][\w.'’&/()-]{{1,24}}){{0,3}}"
     rf"|[{_CJK}A-Za-z0-9·（）()]{{1,14}})(?:\*{{0,2}}[ \t]?[:：]\*{{0,2}}|(?P<dash>\*\*[ \t]{{1,4}}[-–—]))"
     rf"(?=\s|$|[{_CJK}0-9\"“(（])"
@@ -60,12 +61,12 @@ ASIDES: Final = frozenset(
     + ("注", "注意", "备注", "提示", "警告", "说明", "重要", "示例", "例")
 )
 """Labels that call for attention: nobody speaks them, and they say nothing of what follows."""
-CHAT: Final = re.compile(
+CHAT: Final = lazy_pattern(
     rf"(?P<label>[{_CJK}A-Za-z][\w·.-]{{0,20}}(?: [A-Z][\w.-]{{0,20}})?)[ \t]+"
     r"(?P<time>(?:[0-9]{4}[-/年][0-9]{1,2}[-/月][0-9]{1,2}日?[ \t]+)?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$"
 )
 _HAN_DIGITS: Final = {char: str(number) for number, char in enumerate("〇一二三四五六七八九十")}
-MARK: Final = re.compile(
+MARK: Final = lazy_pattern(
     r"(?P<bullet>[-*+•·◦▪‣–—])[ \t]+(?=\S)"
     r"|(?P<number>[0-9]{1,2}(?:\.[0-9]{1,2}){1,3}|[0-9]{1,3}(?=[.)])|§[ \t]?[0-9]{1,3})[.)]?[ \t]+(?=\S)"
     r"|[(（](?P<letter>[0-9]{1,3}|[a-z]{1,3}|[一二三四五六七八九十]{1,3})[)）][ \t]*(?=\S)"
@@ -74,22 +75,22 @@ MARK: Final = re.compile(
     r"|(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})、[ \t]*(?=\S)"
     r"|第(?P<clause>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款](?![中内的之第、和与及至所规])[ \t　:：]*(?=\S)"
 )
-NUMBERED: Final = re.compile(
+NUMBERED: Final = lazy_pattern(
     r"(?i:(?:section|chapter|part|clause|article)[ \t]+)?(?P<number>[0-9]{1,2}(?:\.[0-9]{1,3}){0,3})[.:)]?[ \t]+(?=\S)"
 )
-SHOUTED: Final = re.compile(r"(?:[A-Z]|[0-9]{1,2}|[IVX]{1,4})[.)][ \t]+[^a-z\W\d_]{2,}[^a-z\n]{0,60}$")
+SHOUTED: Final = lazy_pattern(r"(?:[A-Z]|[0-9]{1,2}|[IVX]{1,4})[.)][ \t]+[^a-z\W\d_]{2,}[^a-z\n]{0,60}$")
 """A lettered line in capitals, which is a heading also where its text follows at once ("B. ILLNESS AND ACCIDENT")."""
-RUN_IN: Final = re.compile(
+RUN_IN: Final = lazy_pattern(
     rf"\*{{0,2}}(?P<title>[A-Z][^.:;!?*\n]{{1,40}}|[{_CJK}]{{2,10}}(?=[:： 　]))\*{{0,2}}"
     rf"[.:：]?\*{{0,2}}(?=\s|[{_CJK}]|$)"
 )
 SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
 _MOST_HEADING: Final = 70
 _OPENS_TITLE: Final = "\"'“‘«《〈（([【〔*_#§¿¡"
-FIRST_WORD: Final = re.compile(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
-BLANK: Final = re.compile(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
-_SAYS: Final = re.compile(r"\b(?:is|are|was|were|has|have|may|must|shall|will|can)\b")
-ASKS: Final = re.compile(r"[?？][^\w?？]*+$")
+FIRST_WORD: Final = lazy_pattern(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
+BLANK: Final = lazy_pattern(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
+_SAYS: Final = lazy_pattern(r"\b(?:is|are|was|were|has|have|may|must|shall|will|can)\b")
+ASKS: Final = lazy_pattern(r"[?？][^\w?？]*+$")
 
 
 def runs_in(title: str) -> bool:

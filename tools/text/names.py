@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from agentic_memory_bank.tools.text.cleaning import CJK, is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import JOINTS, STOP_WORDS, WORD, fold, plain_number, words_of
@@ -15,7 +16,7 @@ _MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES.split("|"), 
 _MONTH = "(?P<month{}>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY = r"(?P<day{}>\d{{1,2}})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year{}>[12]\d{{3}})"
-_DATE = re.compile(
+_DATE = lazy_pattern(
     "|".join(
         (
             rf"\b{_DAY.format(1)}(?: of)? {_MONTH.format(1)}(?:,? {_YEAR.format(1)})?(?!\w)",
@@ -28,17 +29,17 @@ _DATE = re.compile(
     ),
     re.IGNORECASE,
 )
-_QUANTITY = re.compile(
+_QUANTITY = lazy_pattern(
     r"(?<![A-Za-z0-9_.])(?P<number>\d{1,2}:\d{2}(?!\d)|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?: ?(?P<scale>%|percent\b|per cent\b|thousand\b|million\b|billion\b|trillion\b|[万亿]))?",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(f"(?<![^\\W_])[^\\W\\d_{CJK}](?:[^\\W_{CJK}]|[-.:_](?=[^\\W_{CJK}]))*")
+_IDENTIFIER = lazy_pattern(f"(?<![^\\W_])[^\\W\\d_{CJK}](?:[^\\W_{CJK}]|[-.:_](?=[^\\W_{CJK}]))*")
 _HALF_WIDTH = str.maketrans({0xFF01 + i: 0x21 + i for i in (*range(15, 25), *range(32, 58), *range(64, 90), 13, 4)})
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "亿": 8}
 _NO_NAMES = STOP_WORDS | _MONTHS.keys() | words_of("monday tuesday wednesday thursday friday saturday sunday")
-_NAME = re.compile(f"{WORD}(?:(?:[-.&]|_+){WORD})*(?:\\+\\+|#)?")
-_CHINESE_NAME = re.compile(f"《([^《》\n]{{1,40}})》|([{CJK}]{{1,8}}(?:·[{CJK}]{{1,8}})+)")
+_NAME = lazy_pattern(f"{WORD}(?:(?:[-.&]|_+){WORD})*(?:\\+\\+|#)?")
+_CHINESE_NAME = lazy_pattern(f"《([^《》\n]{{1,40}})》|([{CJK}]{{1,8}}(?:·[{CJK}]{{1,8}})+)")
 
 
 def names_and_numbers(text: str) -> set[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span, merged
 
 HIDDEN: Final = "***"
@@ -56,10 +57,10 @@ _BARE: Final = (
 )
 _BARE_CHINESE: Final = r"护照|護照|驾照|医保|社保|保单|卡"
 
-_WIDE: Final = re.compile(
+_WIDE: Final = lazy_pattern(
     rf"(?:{_BEFORE}(?i:{_NAMED}){_AFTER}[^\d\n.!?]{{0,40}}?|(?:{_NAMED_CHINESE})[^\d\n。！？!?]{{0,24}}?){_VALUE}"
 )
-_TIGHT: Final = re.compile(
+_TIGHT: Final = lazy_pattern(
     rf"(?:{_BEFORE}(?i:{_BARE})(?:'s)?{_AFTER}(?: ?(?i:is|was|:|=|,|\(|{_NO})){{0,4}}"
     rf"|(?:{_BARE_CHINESE})(?:号码?|是|为|:|=|\s){{0,4}}) {{0,2}}{_VALUE}"
 )
@@ -71,42 +72,42 @@ _OTHER: Final = (
     r"|my|the"
     r"|other|new|old|wrong|same|employee|staff|exact|total|large|big|whole"
 )
-_CALLED: Final = re.compile(
+_CALLED: Final = lazy_pattern(
     rf"{_BEFORE}(?!(?i:{_OTHER}){_AFTER})[A-Za-z]{{2,20}} (?i:numbers?|no\.?|id"
     rf"|nr\.?){_AFTER}[^\d\n.!?]{{0,25}}?{_VALUE}"
 )
 """A number of something that no one else has, whatever it is called; not what one is rung by, or has ordered."""
 _LEAST_CALLED: Final = 7
-_LETTERED_CODE: Final = re.compile(
+_LETTERED_CODE: Final = lazy_pattern(
     rf"{_BEFORE}[a-z]{{2,20}}['’]s (?i:numbers?|no\.?|id|card){_AFTER}[^\d\n.!?]{{0,40}}?"
     r"(?P<value>(?<![A-Za-z0-9-])(?:[A-Z]{2,5}[ -]?){1,3}\d(?:[ ./-]{0,2}\d){3,20}(?![A-Za-z0-9]))"
 )
 """A number of somebody's that begins with letters, as no phone's does: "the seaman's number is CDN-SEA-448120-7"."""
-_INSURANCE: Final = re.compile(
+_INSURANCE: Final = lazy_pattern(
     rf"{_BEFORE}(?:SIN|sin)(?: number| no\.?)?(?:'s| is| was|:| =)? ?(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{3}}){_AFTER}"
 )
 """The social insurance number of a Canadian."""
-_ANSWERED: Final = re.compile(_VALUE)
-_AMOUNT: Final = re.compile(
+_ANSWERED: Final = lazy_pattern(_VALUE)
+_AMOUNT: Final = lazy_pattern(
     r"\s{0,2}(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp|rmb|cny|yuan|kr|k\b|%|percent|points?|miles|km|people|users"
     r"|followers|[万亿]?[元块人个年月天分]|[万亿])",
     re.IGNORECASE,
 )
-_DAY: Final = re.compile(r"\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d\d|(?:19|20)\d\d[-/. ]\d{1,2}[-/. ]\d{1,2}")
-_ASKS: Final = re.compile(
+_DAY: Final = lazy_pattern(r"\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d\d|(?:19|20)\d\d[-/. ]\d{1,2}[-/. ]\d{1,2}")
+_ASKS: Final = lazy_pattern(
     rf"(?:{_BEFORE}(?:{_NAMED}|{_BARE}){_AFTER}|{_NAMED_CHINESE}|{_BARE_CHINESE})[^.!?。！？\n]{{0,60}}[?？:：]\s*\Z",
     re.IGNORECASE,
 )
 
-_CITIZEN: Final = re.compile(rf"{_BEFORE}[1-9]\d{{5}}[ -]?(?:18|19|20)\d{{6}}[ -]?\d{{3}}[\dXx]{_AFTER}")
-_SOCIAL: Final = re.compile(rf"{_BEFORE}(?!000|666|9)\d{{3}}-(?!00)\d\d-(?!0000)\d{{4}}{_AFTER}(?!-\d)")
-_INSURED: Final = re.compile(rf"{_BEFORE}[A-Z]{{2}} ?\d\d ?\d\d ?\d\d ?[A-D]{_AFTER}")
-_MEDICARE: Final = re.compile(
+_CITIZEN: Final = lazy_pattern(rf"{_BEFORE}[1-9]\d{{5}}[ -]?(?:18|19|20)\d{{6}}[ -]?\d{{3}}[\dXx]{_AFTER}")
+_SOCIAL: Final = lazy_pattern(rf"{_BEFORE}(?!000|666|9)\d{{3}}-(?!00)\d\d-(?!0000)\d{{4}}{_AFTER}(?!-\d)")
+_INSURED: Final = lazy_pattern(rf"{_BEFORE}[A-Z]{{2}} ?\d\d ?\d\d ?\d\d ?[A-D]{_AFTER}")
+_MEDICARE: Final = lazy_pattern(
     rf"{_BEFORE}[1-9][A-Z][A-Z0-9]\d(?P<joint>-?)[A-Z][A-Z0-9]\d(?P=joint)[A-Z]{{2}}\d\d{_AFTER}"
 )
-_ACCOUNT: Final = re.compile(rf"{_BEFORE}[A-Za-z]{{2}}\d\d(?:[ -]?[A-Za-z0-9]){{11,30}}")
-_CARD: Final = re.compile(r"(?<![\d.,+-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,4}(?:[ -]?\d{1,3})?(?![\d.,]?\d)")
-_CARD_NAMED: Final = re.compile(
+_ACCOUNT: Final = lazy_pattern(rf"{_BEFORE}[A-Za-z]{{2}}\d\d(?:[ -]?[A-Za-z0-9]){{11,30}}")
+_CARD: Final = lazy_pattern(r"(?<![\d.,+-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,4}(?:[ -]?\d{1,3})?(?![\d.,]?\d)")
+_CARD_NAMED: Final = lazy_pattern(
     rf"(?:{_BEFORE}(?i:card|visa|mastercard|amex|maestro){_AFTER}|[卡])[^\d\n.!?。！？]{{0,60}}?"
     r"(?P<value>(?<!\d)[2-6]\d{3}(?P<joint>[ .-]?)\d{4}(?P=joint)\d{4}(?P=joint)\d{3,4}(?:(?P=joint)\d{1,3})?(?!\d))"
 )
@@ -118,33 +119,33 @@ _DIGIT_WORDS: Final = {
     )
     for word in words.split()
 }
-_SPELT: Final = re.compile(
+_SPELT: Final = lazy_pattern(
     rf"\b(?:(?:{'|'.join(_DIGIT_WORDS)})[\s,.-]{{1,3}}){{12,18}}(?:{'|'.join(_DIGIT_WORDS)})\b"
     r"|[零〇一二三四五六七八九幺][零〇一二三四五六七八九幺\s，、-]{12,24}[零〇一二三四五六七八九幺]",
     re.IGNORECASE,
 )
 """A number read out digit by digit."""
-_WORDS: Final = re.compile(r"[A-Za-z]+")
+_WORDS: Final = lazy_pattern(r"[A-Za-z]+")
 _CHINESE_DIGITS: Final = {char: digit for digit, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "幺": 1}
-_TAXED: Final = re.compile(
+_TAXED: Final = lazy_pattern(
     rf"{_BEFORE}(?:[A-Z]{{6}}\d\d[A-Z]\d\d[A-Z]\d{{3}}[A-Z]|[A-Z]{{3}}[ABCFGHJLPT][A-Z]\d{{4}}[A-Z]){_AFTER}"
 )
-_LETTERED: Final = re.compile(rf"{_BEFORE}(?P<lead>[XYZ]?)-?(?P<digits>\d{{7,8}})-?(?P<check>[A-Z]){_AFTER}")
+_LETTERED: Final = lazy_pattern(rf"{_BEFORE}(?P<lead>[XYZ]?)-?(?P<digits>\d{{7,8}})-?(?P<check>[A-Z]){_AFTER}")
 _CHECK_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 """The letter that ends the number of a Spanish identity card, or a foreigner's, by the rest of its digits by 23."""
-_HONG_KONG: Final = re.compile(rf"{_BEFORE}[A-Z]{{1,2}}\d{{6}} ?[(（][\dA][)）]")
-_GROUPED: Final = re.compile(rf"{_BEFORE}[A-Z]{{2}}[ -]?\d{{4}}(?:[ -]\d{{4}}){{2,6}}{_AFTER}")
+_HONG_KONG: Final = lazy_pattern(rf"{_BEFORE}[A-Z]{{1,2}}\d{{6}} ?[(（][\dA][)）]")
+_GROUPED: Final = lazy_pattern(rf"{_BEFORE}[A-Z]{{2}}[ -]?\d{{4}}(?:[ -]\d{{4}}){{2,6}}{_AFTER}")
 """A country and groups of four digits: the number of an account where there is no IBAN."""
-_NOT_KEPT: Final = re.compile(
+_NOT_KEPT: Final = lazy_pattern(
     r"\b(?:no need|(?:do not|don't) need|needn't|no reason) (?:for you )?to (?:keep|store|save|remember|note)\b"
     r"|\b(?:do not|don't) (?:keep|store|save|note) (?:it|that|this|the number)\b|\bforget i said (?:it|that)\b"
     r"|(?:不用|不必|别|不要)(?:你|帮我|给我)?(?:留|记|存)",
     re.IGNORECASE,
 )
 """How people say that what they give is not to be kept."""
-_LONG: Final = re.compile(r"(?<!\d)\+?\d(?:[ .-]?\d){6,19}(?!\d)")
+_LONG: Final = lazy_pattern(r"(?<!\d)\+?\d(?:[ .-]?\d){6,19}(?!\d)")
 """A number of whatever kind, long enough to be somebody's."""
-_LOGIN: Final = re.compile(
+_LOGIN: Final = lazy_pattern(
     r"\b(?:log-?in|creds|credentials|sign-?in|account|access)\b[^\n/@]{0,30}?(?P<value>[^\s/@]{1,64}@[^\s/@]{1,64}"
     r"\s{0,2}(?:/|\||:)\s{0,2}\S{4,64}(?<![.,;!?]))",
     re.IGNORECASE,

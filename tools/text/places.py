@@ -294,12 +294,12 @@ class _PlaceReader:
             self._head, self._head_at, self._item, self._item_title, self._lead_in = True, self._at, "", "", ""
         if self._head and self._at < self._head_at + 12 and (field := forms.HEADER.match(body)):
             return self._header(line, field)
-        found = forms.CHAT.match(body) if not self._block else None
-        found = found or forms.LABEL.match(body)
+        chat = forms.CHAT.match(body) if not self._block else None
+        found = chat or forms.LABEL.match(body)
         if found is None or found["label"].casefold() in forms.ASIDES or self._runs_on(found["label"]):
             return False
         self.flush()
-        if found.re is forms.CHAT or self._labels[found["label"]] > 1 or found["time"] or self._speaks(found["label"]):
+        if chat or self._labels[found["label"]] > 1 or found["time"] or self._speaks(found["label"]):
             self._place = replace(self._place, speaker=found["label"], time=found["time"] or "")
             self._item = ""
             self._open((line[0] + found.end(), line[1]), "turn")

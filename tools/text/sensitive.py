@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from agentic_memory_bank.state.settings import Sensitive
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 
 _HEALTH: Final = (
@@ -44,7 +45,7 @@ _WORDS: Final[Mapping[Sensitive, tuple[str, str]]] = {
     ),
 }
 _PATTERNS: Final = {
-    kind: re.compile(rf"(?<![A-Za-z])(?:{english})(?![A-Za-z])|{chinese}", re.IGNORECASE)
+    kind: lazy_pattern(rf"(?<![A-Za-z])(?:{english})(?![A-Za-z])|{chinese}", re.IGNORECASE)
     for kind, (english, chinese) in _WORDS.items()
 }
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from agentic_memory_bank.tools.text.cleaning import CJK, CJK_RUN
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span, cut
 from agentic_memory_bank.tools.text.terms import words_of
 
@@ -16,26 +17,26 @@ MAX_SENTENCE = 1_000
 MAX_CODE = 4_000
 """Longest fenced code block that is kept in one paragraph, in characters."""
 
-QUESTION_END = re.compile(r"[?？][\"'”’)\]）」』\s]*\Z")
+QUESTION_END = lazy_pattern(r"[?？][\"'”’)\]）」』\s]*\Z")
 """The end of a sentence that asks, quotation marks and brackets behind its mark included."""
 
-_LINE = re.compile(r"[^\n\r\x0c\x85\u2028\u2029]*+(?:\r\n|[\n\r\x0c\x85\u2028\u2029]|\Z)")
-_INDENT = re.compile(r"\s*+")
+_LINE = lazy_pattern(r"[^\n\r\x0c\x85\u2028\u2029]*+(?:\r\n|[\n\r\x0c\x85\u2028\u2029]|\Z)")
+_INDENT = lazy_pattern(r"\s*+")
 _ROLE = "(?i:user|assistant|system|human|ai|tool|bot|agent)"
 _KINDS = (
-    ("fence", re.compile(r"`{3}|~{3}")),
-    ("heading", re.compile(r"#{1,6}[ \t]+\S")),
+    ("fence", lazy_pattern(r"`{3}|~{3}")),
+    ("heading", lazy_pattern(r"#{1,6}[ \t]+\S")),
     (
         "item",
-        re.compile(
+        lazy_pattern(
             r"(?:[-*+•·◦▪‣–—]|\d{1,3}[.)]|[(（]\d{1,3}[)）]|[a-zA-Z]\))[ \t]+\S"
             r"|(?:\d{1,3}|[一二三四五六七八九十]{1,3})、"
         ),
     ),
-    ("row", re.compile(r"\|")),
+    ("row", lazy_pattern(r"\|")),
     (
         "turn",
-        re.compile(
+        lazy_pattern(
             rf"(?:[\[(][^\[\]()\n]{{1,40}}[\])][ \t]*)?\*{{0,2}}"
             rf"(?:(?:[A-Z][\w.'’-]{{0,24}}(?:[ \t][\w.'’&()-]{{1,24}}){{0,3}}|{_ROLE})\*{{0,2}}[:：]\*{{0,2}}(?:\s|$)"
             rf"|[{CJK}·]{{1,10}}(?:[:：]))"
@@ -130,11 +131,11 @@ def _opens(kind: str, before: str, in_code: bool) -> bool | None:
     return False if "row" in (kind, before) else None
 
 
-_END = re.compile(
+_END = lazy_pattern(
     r"(?<![.!?…。！？｡])(?P<mark>[.!?…。！？｡]++)(?P<close>[\"'”’»)\]）」』】》]*+(?:\[\d{1,3}\])*+)(?P<gap>\s*+)"
 )
-_NEXT_WORD = re.compile(r"[A-Za-z]+")
-_ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
+_NEXT_WORD = lazy_pattern(r"[A-Za-z]+")
+_ACRONYM = lazy_pattern(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _NEVER_LAST = words_of(
     "mr mrs ms mx dr prof rev hon gen col lt sgt capt cmdr adm gov sen rep pres st mt ft vs viz approx ca cf e.g i.e "
     "jan feb mar apr jun jul aug sep sept oct nov dec"

@@ -10,6 +10,7 @@ from operator import add
 import Stemmer
 
 from agentic_memory_bank.tools.text.cleaning import CJK
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.traditional import SIMPLIFIED
 
 MAX_TERM = 64
@@ -33,18 +34,18 @@ where whether which while who whom whose why will with within without would yet 
 STOP_WORDS = words_of(_FUNCTION_WORDS)
 """English function words: frequent, and saying nothing of what a text is about."""
 
-_INVISIBLE = re.compile("[\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff]")
-_PIECE = re.compile(r"\S{1,256}|\s+")
+_INVISIBLE = lazy_pattern("[\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff]")
+_PIECE = lazy_pattern(r"\S{1,256}|\s+")
 _SPACED = str.maketrans(dict.fromkeys("，：；！？（）", " "))  # folded to ASCII they would look like joints
 _LETTERS = (
     str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "Ø": "O", "Ł": "L", "Đ": "D"})
     | SIMPLIFIED
 )
 WORD = f"[^\\W_{CJK}]+"
-_UNIT = re.compile(f"(?P<cjk>[{CJK}]+)|(?P<word>{WORD}(?:(?:[-.'’&:]|_+|(?<=\\d),(?=\\d{{3}})){WORD})*(?:\\+\\+|#)?)")
-_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
-JOINTS = re.compile(r"[-.'’&:_,]+|(?<=[^\W\d_]{2})(?=\d)|(?<=\d)(?=[^\W\d_]{2})|(?<=[a-z])(?=[A-Z])")
-_CONTRACTION = re.compile(r"(.*)(?:['’](?:s|re|ve|ll|d|m))", re.IGNORECASE)
+_UNIT = lazy_pattern(f"(?P<cjk>[{CJK}]+)|(?P<word>{WORD}(?:(?:[-.'’&:]|_+|(?<=\\d),(?=\\d{{3}})){WORD})*(?:\\+\\+|#)?)")
+_NUMBER = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+JOINTS = lazy_pattern(r"[-.'’&:_,]+|(?<=[^\W\d_]{2})(?=\d)|(?<=\d)(?=[^\W\d_]{2})|(?<=[a-z])(?=[A-Z])")
+_CONTRACTION = lazy_pattern(r"(.*)(?:['’](?:s|re|ve|ll|d|m))", re.IGNORECASE)
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _local = threading.local()
 _USUAL = 32  # longest piece of text, in characters, whose terms are worth keeping

@@ -1,17 +1,22 @@
 """Sizes in tokens: an estimate of what a model counts, and passages that fit within a limit."""
 
-import re
 from collections.abc import Iterator
+from functools import lru_cache
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import paragraphs, sentences
 from agentic_memory_bank.tools.text.spans import Span, cut
 
-_NOT_LETTERS = re.compile(r"[^A-Za-z]+")
-_SPACE_OR_LETTER = re.compile(r"[\sA-Za-z]+")
-_SHORT_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,3}(?![A-Za-z])")
-_NOT_EAST_ASIAN = re.compile(r"[^\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_NOT_LETTERS = lazy_pattern(r"[^A-Za-z]+")
+_SPACE_OR_LETTER = lazy_pattern(r"[\sA-Za-z]+")
+_SHORT_WORD = lazy_pattern(r"(?<![A-Za-z])[A-Za-z]{1,3}(?![A-Za-z])")
+_NOT_EAST_ASIAN = lazy_pattern(r"[^\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _TOKEN = 140
 """Parts of a token that are counted: whole numbers of them make two sevenths and fifteen hundredths."""
+
+
+_SHORT = 1_000
+"""Characters up to which a text is kept with its size: prompts are put together of the same ones again and again."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -21,12 +26,19 @@ def estimate_tokens(text: str) -> int:
     make one); every other visible character, such as a digit or a comma, is one, and an East Asian one 1.15. Joining
     texts never costs more than their sum. `benchmarks/token_estimate.py` compares this with what tokenizers count.
     """
+    return _estimated(text) if len(text) <= _SHORT else _counted(text)
+
+
+def _counted(text: str) -> int:
     letters = len(_NOT_LETTERS.sub("", text))
     short = _SHORT_WORD.findall(text)
     others = len(_SPACE_OR_LETTER.sub("", text))
     east_asian = 0 if text.isascii() else len(_NOT_EAST_ASIAN.sub("", text))
     parts = 40 * (letters - len("".join(short))) + _TOKEN * (len(short) + others) + 21 * east_asian
     return -(-parts // _TOKEN)
+
+
+_estimated = lru_cache(maxsize=2_048)(_counted)
 
 
 def passages(text: str, limit: int) -> list[Span]:

@@ -10,33 +10,34 @@ from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
 from agentic_memory_bank.engines.research import Excerpt
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
 Span = tuple[int, int]
 
-_OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
-_BETWEEN: Final = re.compile(r"\b(?:out of|between)\b", re.IGNORECASE)
-_POLAR: Final = re.compile(
+_OR: Final = lazy_pattern(r"\bor\b", re.IGNORECASE)
+_BETWEEN: Final = lazy_pattern(r"\b(?:out of|between)\b", re.IGNORECASE)
+_POLAR: Final = lazy_pattern(
     rf"\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?!.*\b(?:{QUESTION_WORDS})\b)",
     re.I,
 )
-_ROLE: Final = re.compile(r"\b(direct|produc|compos|perform|sing|author|writ|creat|found)\w*", re.IGNORECASE)
-_LATER: Final = re.compile(r"\b(?:later|latest|younger|youngest|(?:more|most) recent(?:ly)?|last|newer)\b", re.I)
-_EARLIER: Final = re.compile(r"\b(?:first|earlier|earliest|older|oldest|before|elder)\b", re.IGNORECASE)
-_MORE: Final = re.compile(r"\b(?:more|most|higher|highest|larger|largest|bigger|taller|longer|longest)\b", re.I)
-BORN: Final = re.compile(r"\bborn\b|\bolde[rs]|\byounge[rs]|\belder\b|\bbirth", re.IGNORECASE)
+_ROLE: Final = lazy_pattern(r"\b(direct|produc|compos|perform|sing|author|writ|creat|found)\w*", re.IGNORECASE)
+_LATER: Final = lazy_pattern(r"\b(?:later|latest|younger|youngest|(?:more|most) recent(?:ly)?|last|newer)\b", re.I)
+_EARLIER: Final = lazy_pattern(r"\b(?:first|earlier|earliest|older|oldest|before|elder)\b", re.IGNORECASE)
+_MORE: Final = lazy_pattern(r"\b(?:more|most|higher|highest|larger|largest|bigger|taller|longer|longest)\b", re.I)
+BORN: Final = lazy_pattern(r"\bborn\b|\bolde[rs]|\byounge[rs]|\belder\b|\bbirth", re.IGNORECASE)
 """What asks for the beginning of a life."""
-DIED: Final = re.compile(r"\b(?:died?|dead|death)\b", re.IGNORECASE)
+DIED: Final = lazy_pattern(r"\b(?:died?|dead|death)\b", re.IGNORECASE)
 """What asks for its end."""
-_LIVED: Final = re.compile(r"\blived (?:a )?(?:the )?long", re.IGNORECASE)
-_SAME: Final = re.compile(r"\bsame (?:nationality|country|nation)\b|\bshare .{0,200}nationality", re.IGNORECASE)
-_IN_BRACKETS: Final = re.compile(r"(?<!\s)\s*+\([^()]*+\)\s*+$")
-_WORD: Final = re.compile(r"\w+")
-_BEFORE_SIDE: Final = re.compile(r",|\b(?:is|was|were|are)\b")
-_AFTER_SIDE: Final = re.compile(r"(?<!\s)\s+(?:born|released|published)\b.*")
-_BRACKETS: Final = re.compile(r"\([^()]*\)")
-_LEADING: Final = re.compile(
+_LIVED: Final = lazy_pattern(r"\blived (?:a )?(?:the )?long", re.IGNORECASE)
+_SAME: Final = lazy_pattern(r"\bsame (?:nationality|country|nation)\b|\bshare .{0,200}nationality", re.IGNORECASE)
+_IN_BRACKETS: Final = lazy_pattern(r"(?<!\s)\s*+\([^()]*+\)\s*+$")
+_WORD: Final = lazy_pattern(r"\w+")
+_BEFORE_SIDE: Final = lazy_pattern(r",|\b(?:is|was|were|are)\b")
+_AFTER_SIDE: Final = lazy_pattern(r"(?<!\s)\s+(?:born|released|published)\b.*")
+_BRACKETS: Final = lazy_pattern(r"\([^()]*\)")
+_LEADING: Final = lazy_pattern(
     r"(?:The |A |An )?([A-Z][\w.'’-]*(?: (?:(?:of|the|and|de|van|von|la|&) )?[A-Z0-9][\w.'’-]*)*)"
 )
 

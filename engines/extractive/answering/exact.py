@@ -11,6 +11,7 @@ from agentic_memory_bank.engines.extractive.reading.questions import asking_part
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _UNNAMED: Final = frozenset(("reason", "choice"))
 """Kinds of which no word is told to be one."""
@@ -31,8 +32,8 @@ _VALUES: Final = frozenset(
     )
 )
 """Kinds of which Chinese words are told from their neighbours; where a name ends, nothing but the sense says."""
-_MEASURE: Final = re.compile(r"个(?:月|小时|星期|人|百分点)?|[\u4e00-\u9fff%％℃°a-zA-Z²³/]{0,4}")
-_HOW_MANY: Final = re.compile(
+_MEASURE: Final = lazy_pattern(r"个(?:月|小时|星期|人|百分点)?|[\u4e00-\u9fff%％℃°a-zA-Z²³/]{0,4}")
+_HOW_MANY: Final = lazy_pattern(
     r"\bhow many ((?:[\w'’-]{1,24} ){0,2}[\w'’-]{1,24})|(?:多少|几)(?=[名位家间只辆本棵条台张所座]|个(?!月|小时|星期))",
     re.IGNORECASE,
 )
@@ -50,7 +51,7 @@ _APART: Final = 3
 """Characters between two dates that are one span of time."""
 _OWNER: Final = r"['’]s (?:[\w.-]{1,24} ){0,3}?"
 _FURTHER: Final = r"\bof (?:[\w'’.-]{1,24} ){1,8}?"
-_WITHIN: Final = re.compile(
+_WITHIN: Final = lazy_pattern(
     rf"{_FURTHER}of\b|{_FURTHER}[\w.-]{{1,24}}['’]s\b|{_OWNER}[\w.-]{{1,24}}['’]s\b|{_OWNER}of\b"
     r"|\b(?:the|a|an|which|what) (?:[\w-]{1,24} ){1,4}?(?:who|that|which|whose|where|in which) \w"
     r"|\A\W*(?:when|where|what|which|how)\b[^?]{0,80}\bthe (?:director|author|writer|composer|performer|singer|founder|"

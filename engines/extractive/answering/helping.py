@@ -29,6 +29,7 @@ from agentic_memory_bank.engines.extractive.remembering.life import (
 )
 from agentic_memory_bank.engines.extractive.remembering.queries import asks_of_the_world, is_personal
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 HELPS: Final = 0.2
@@ -42,27 +43,27 @@ BEST: Final = 3
 WISHED: Final = 0.8
 """Probability of a memory that says how somebody wants to be answered, where that is asked."""
 
-_TASK: Final = re.compile(
+_TASK: Final = lazy_pattern(
     r"^\W*(?:please |pls )?(?:write|translate|give me|tell me a|recommend|explain|convert|define|spell|calculate"
     r"|suggest|list|summari[sz]e)\b"
     r"|翻译|帮我写|解释|推荐|写[一个首]|讲个|来个|算一下|简单说说|给我写|概括",
     re.IGNORECASE,
 )
 """A task that takes no knowledge of whoever sets it."""
-_INDEFINITE: Final = re.compile(r"\b(?:an?|any) \w", re.IGNORECASE)
-_HOW: Final = re.compile(
+_INDEFINITE: Final = lazy_pattern(r"\b(?:an?|any) \w", re.IGNORECASE)
+_HOW: Final = lazy_pattern(
     r"\A\W*(?:how (?:do|can|should|to|does|would)|why (?:do|does|is|are)|what (?:is|are|does|causes))\b(?! my| our)"
     r"|为什么|怎么|如何|什么是",
     re.IGNORECASE,
 )
 """How people ask for what anybody may know."""
-_KNOWN: Final = re.compile(
+_KNOWN: Final = lazy_pattern(
     r"\b(?:the|she|he|her|his|they|their|it|now|currently|these days|still)\b|现在|目前|他|她", re.IGNORECASE
 )
 """What points to somebody or something that was spoken of."""
-_TITLE: Final = re.compile(r"[《「『“]([^《》「」『』“”]{1,40})[》」』”]")
+_TITLE: Final = lazy_pattern(r"[《「『“]([^《》「」『』“”]{1,40})[》」』”]")
 """A work, or words that are quoted, as Chinese marks them."""
-_EXPLAINED: Final = re.compile(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
+_EXPLAINED: Final = lazy_pattern(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
 """What a word of time means, as it is written behind a memory."""
 _ASKING: Final = frozenset(
     tokenize("name call again current say tell what which who when where why how many much do did my our have any go")

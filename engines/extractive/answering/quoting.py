@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.answering.relevance import AskedQues
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -50,7 +51,7 @@ _SHORT: Final = 40
 
 _DIRECTIVES: Final = "image|figure|code-block|code|sourcecode|highlight|contents|toctree|include|raw|list-table"
 """Directives of reStructuredText that hold no sentence."""
-_POINTER: Final = re.compile(
+_POINTER: Final = lazy_pattern(
     r"(?:\s{0,9}(?:\[[^\[\]\n]{1,200}\](?::[ \t]{0,4}(?:\S{1,500}|\Z)|\(#[^()\s]{1,200}\))"
     r"|\[?!\[[^\[\]\n]{0,200}\]\([^()\n]{1,500}\)(?:\]\([^()\n]{1,500}\))?"
     r"|https?://\S{1,500}(?=\s{1,9}\[)"
@@ -138,7 +139,7 @@ def labelled(text: str, one: Placed) -> str:
     return "; ".join(rows)
 
 
-_UNIT: Final = re.compile(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
+_UNIT: Final = lazy_pattern(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
 
 
 def quotes(question: str, question_vector: Array | None, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
@@ -217,8 +218,8 @@ def not_found(parts: Sequence[str]) -> list[str]:
 _CHINESE_ASKS: Final = (
     "什[么麼]|[谁誰]|哪|多[少久大高长長远遠重]|[几幾][个個点點天年月时時]|怎[么麼样樣]|如何|何[时時]|[为為]何|是否"
 )
-_ASKS_IN_CHINESE: Final = re.compile(rf"{_CHINESE_ASKS}|[吗嗎呢]|[没沒]有|(.)不\1")
-_AND_ASKS: Final = re.compile(
+_ASKS_IN_CHINESE: Final = lazy_pattern(rf"{_CHINESE_ASKS}|[吗嗎呢]|[没沒]有|(.)不\1")
+_AND_ASKS: Final = lazy_pattern(
     r"(?:,|;|，|,? and|，?以及)\s*(?=(?:for |at |in |on |by |to |with )?"
     rf"(?:{QUESTION_WORDS})\b)|[?？]\s*(?=\S)|(?P<chinese>[,;，；])(?=[^,;，；?？]{{0,8}}(?:{_CHINESE_ASKS}))",
     re.IGNORECASE,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.engines.extractive.answering.relevance import is_same_word
 from agentic_memory_bank.engines.extractive.reading.questions import RELATED, Question
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
@@ -73,9 +74,9 @@ def _forms(term: str, heads: Mapping[str, Sequence[str]]) -> frozenset[str]:
 
 
 _HAN: Final = "\u3400-\u9fff\uf900-\ufaff"
-UNIT: Final = re.compile(f"[{_HAN}]|[$€£¥#]?[^\\W_{_HAN}]+(?:[-'’.,&/:][^\\W_{_HAN}]+)*[%°+]?")
-_MARK: Final = re.compile(r"[^\w\s'’-]")
-_PAST: Final = re.compile(r".{2,}(?:ed|ing)$")
+UNIT: Final = lazy_pattern(f"[{_HAN}]|[$€£¥#]?[^\\W_{_HAN}]+(?:[-'’.,&/:][^\\W_{_HAN}]+)*[%°+]?")
+_MARK: Final = lazy_pattern(r"[^\w\s'’-]")
+_PAST: Final = lazy_pattern(r".{2,}(?:ed|ing)$")
 _CHINESE_FUNCTION: Final = frozenset(
     "的了是在为于由和与及以被把将至到从有叫也而并但其之等或则就都所该此这那他她它们我你后前中时即又曾"
 )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Pair, Weights, shown
@@ -126,11 +127,13 @@ def _calls(revising: Document, other: Document) -> bool:
 
 _GENERAL: Final = frozenset({"@when", "@place", "@fee"})
 """Topics that many things have."""
-_GENERAL_CONCEPTS: Final = frozenset(
-    one
-    for word in ("time", "hour", "date", "day", "place", "price", "时间", "日期", "地点", "价格")
-    for one in of_word(word)
-)
+_GENERAL_WORDS: Final = ("time", "hour", "date", "day", "place", "price", "时间", "日期", "地点", "价格")
+
+
+@cache
+def _general_concepts() -> frozenset[int]:
+    """The concepts of what many things have."""
+    return frozenset(one for word in _GENERAL_WORDS for one in of_word(word))
 
 
 class _Revised:
@@ -165,7 +168,7 @@ class _Revised:
         specific = {
             term
             for term in subject
-            if term not in _GENERAL and (term in about or of_word(term) & target.concepts - _GENERAL_CONCEPTS)
+            if term not in _GENERAL and (term in about or of_word(term) & target.concepts - _general_concepts())
         }
         self._covered = bool(specific) and self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
 
@@ -354,7 +357,7 @@ def _covered(subject: frozenset[str], target: Statement, weights: Weights) -> fl
     """The share of the words of a subject, by what they weigh, that a statement or its place has; other words too."""
     total = weights.of(subject)
     same = subject & (target.terms | target.about)
-    alike = frozenset(term for term in subject - same if of_word(term) & target.concepts - _GENERAL_CONCEPTS)
+    alike = frozenset(term for term in subject - same if of_word(term) & target.concepts - _general_concepts())
     return (weights.of(same) + _ALIKE * weights.of(alike)) / total if total else 0.0
 
 

@@ -34,6 +34,7 @@ from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to, is_notice
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese, read
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _LIKE: Final = 0.5
 _LIKE_EVENT: Final = 0.7
@@ -52,17 +53,17 @@ _LEAST_PARTS: Final = 3
 _MOST_POSTINGS: Final = 12
 _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 6
-_SUBJECT: Final = re.compile(
+_SUBJECT: Final = lazy_pattern(
     r"\W{0,4}(?:the|our|an?|each|every) (?P<noun>[a-z]{2,20}) (?=[a-z]{1,20}s |is |are |was |were )", re.IGNORECASE
 )
-_EVENT: Final = re.compile(
+_EVENT: Final = lazy_pattern(
     r"(?<!\bto be )\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
 )
-_SALUTES: Final = re.compile(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
-_YOU: Final = re.compile(r"\b(?:you|yours?)\b|[您你]", re.IGNORECASE)
+_SALUTES: Final = lazy_pattern(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
+_YOU: Final = lazy_pattern(r"\b(?:you|yours?)\b|[您你]", re.IGNORECASE)
 _OPENING: Final = 9
 """Statements among which a letter says to whom it is written."""
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = lazy_pattern(
     r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d{1,6})|(?<![\d一二三四五六七八九十])(?P<han>\d{1,6}|[一二三四五六七八九十]{1,4})\s?[号栋楼室班组路](?!线)",
     re.IGNORECASE,
 )

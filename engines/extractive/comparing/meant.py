@@ -7,30 +7,31 @@ from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.statements import Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_AHEAD: Final = re.compile(
+_AHEAD: Final = lazy_pattern(
     r"\b(?:will|shall|to be [a-z]{2,20}(?:ed|en|ld|lt)|(?:is|are) (?:due|to)\b|"
     r"planned|intended|foreseen|scheduled|expected)\b"
     r"|将[于在]?|拟|计划|预计|预定|定于",
     re.IGNORECASE,
 )
-_OVER: Final = re.compile(
+_OVER: Final = lazy_pattern(
     r"\b(?:was|were|did|had|has been|have been)\b|了(?=[，。；、\d]|$)|已[经于]?|当[天日时]", re.IGNORECASE
 )
-_LIMIT: Final = re.compile(
+_LIMIT: Final = lazy_pattern(
     r"\b(?:deadline|at (?:the )?latest|no later than|closing date|quota|capacity|places|limit(?:ed)?|at most|up to|"
     r"budget|maximum)\b|最后期限|截止|期限|顺延至|延期至|名额|限额|限\d|上限|容量|预算|最迟|不超过",
     re.IGNORECASE,
 )
-_RESULT: Final = re.compile(
+_RESULT: Final = lazy_pattern(
     r"\b(?:finished|finishers|arrived|delivered|attended|came|took part|turned up|spent|completed|used|received)\b"
     r"|完赛|到货|到场|验收|实际|实到|出席|参加了|花了|完成",
     re.IGNORECASE,
 )
-_DEFAULT: Final = re.compile(r"(?:\b|_)default|\bfactory\b|默认|缺省|出厂", re.IGNORECASE)
-_SETTING: Final = re.compile(r"[#\s]*[\w.-]{2,40} {0,12}= ?\S")
+_DEFAULT: Final = lazy_pattern(r"(?:\b|_)default|\bfactory\b|默认|缺省|出厂", re.IGNORECASE)
+_SETTING: Final = lazy_pattern(r"[#\s]*[\w.-]{2,40} {0,12}= ?\S")
 
-_LABEL: Final = re.compile(r"(?<![\w])(?P<label>[A-Za-z][A-Za-z ]{1,24}|[\u4e00-\u9fff]{2,8}) ?[:：] ?(?=\S)")
+_LABEL: Final = lazy_pattern(r"(?<![\w])(?P<label>[A-Za-z][A-Za-z ]{1,24}|[\u4e00-\u9fff]{2,8}) ?[:：] ?(?=\S)")
 _LEAST_LABELS: Final = 2
 
 

@@ -30,6 +30,7 @@ from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_o
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
 from agentic_memory_bank.engines.extractive.reading.revisions import references_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _COUNTED: Final = 1.0
@@ -43,35 +44,37 @@ _MARGIN: Final = 1.25
 """How many times as much they weigh as those in common with the next best."""
 _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 8
-_PART: Final = re.compile(r"(?:[^,;:，。；：;、()（）]|,(?=\d)|:(?=\d))+")
-_AND: Final = re.compile(r"\band\b|[和及]")
-_SINCE: Final = re.compile(
+_PART: Final = lazy_pattern(r"(?:[^,;:，。；：;、()（）]|,(?=\d)|:(?=\d))+")
+_AND: Final = lazy_pattern(r"\band\b|[和及]")
+_SINCE: Final = lazy_pattern(
     r"(?:\b(?:as from|as of|with effect from|starting|from|since)|[自从])\s?(?:the )?(?:beginning of )?$", re.IGNORECASE
 )
-_ONWARDS: Final = re.compile(r"\s?(?:onwards|on\b|起|开始)", re.IGNORECASE)
+_ONWARDS: Final = lazy_pattern(r"\s?(?:onwards|on\b|起|开始)", re.IGNORECASE)
 """What makes a date the one from which on something holds."""
-_BY: Final = re.compile(r"\bby $|(?:推迟|延后|顺延|推后|提早|提前|延长|后移|挪)了?$", re.IGNORECASE)
+_BY: Final = lazy_pattern(r"\bby $|(?:推迟|延后|顺延|推后|提早|提前|延长|后移|挪)了?$", re.IGNORECASE)
 _DAYS: Final = frozenset(tokenize("monday tuesday wednesday thursday friday saturday sunday"))
-_IN_YEAR: Final = re.compile(r"\b(?:in|since|of|until|till|by|year|for|b\.|d\.|from) $", re.IGNORECASE)
-_END: Final = re.compile(r"(?:\b(?:until|till|to|by|at the latest)|[至到—–-])\s?$", re.IGNORECASE)
-_BEGIN: Final = re.compile(r"(?:\b(?:from|since|after)|[自从由])\s?$", re.IGNORECASE)
-_UNTIL: Final = re.compile(r"\s*(?:[-–—]|to|until|till|and|至|到|起至)\s*")
-_ENDS: Final = re.compile(r"\b(?:close[sd]?|shut|lock|ends?|finish\w*|over)\b|结束|关门|打烊|止|截止", re.IGNORECASE)
-_BEGINS: Final = re.compile(
+_IN_YEAR: Final = lazy_pattern(r"\b(?:in|since|of|until|till|by|year|for|b\.|d\.|from) $", re.IGNORECASE)
+_END: Final = lazy_pattern(r"(?:\b(?:until|till|to|by|at the latest)|[至到—–-])\s?$", re.IGNORECASE)
+_BEGIN: Final = lazy_pattern(r"(?:\b(?:from|since|after)|[自从由])\s?$", re.IGNORECASE)
+_UNTIL: Final = lazy_pattern(r"\s*(?:[-–—]|to|until|till|and|至|到|起至)\s*")
+_ENDS: Final = lazy_pattern(r"\b(?:close[sd]?|shut|lock|ends?|finish\w*|over)\b|结束|关门|打烊|止|截止", re.IGNORECASE)
+_BEGINS: Final = lazy_pattern(
     r"\b(?:open|begin|start|leave|set off|sets off|depart)s?\b|开始|开幕|开门|出发|集合", re.IGNORECASE
 )
-_QUOTES: Final = re.compile(
+_QUOTES: Final = lazy_pattern(
     r"[\"“”「」]|\b(?:thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b"
     r"|觉得|认为|听说|说[他她]",
     re.IGNORECASE,
 )
-_PAGE: Final = re.compile(r"第 ?$|\b(?:page|p\.|item|point|clause|section|no\.|paragraph) ?$", re.IGNORECASE)
-_HAN_COUNTED: Final = re.compile(
+_PAGE: Final = lazy_pattern(r"第 ?$|\b(?:page|p\.|item|point|clause|section|no\.|paragraph) ?$", re.IGNORECASE)
+_HAN_COUNTED: Final = lazy_pattern(
     r"[0-9一二两三四五六七八九十百]{1,6}(?P<of>[项条场次把套份张个件台辆位棵根支间幅座处盏株头成])"
 )
-_OVER: Final = re.compile(r"\b(?:was|were|had|did|gave|took place|last (?:week|month|year|[A-Z]\w+day))\b|[了完][，。]")
+_OVER: Final = lazy_pattern(
+    r"\b(?:was|were|had|did|gave|took place|last (?:week|month|year|[A-Z]\w+day))\b|[了完][，。]"
+)
 """What says that something is over: a date of that is none that changes."""
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = lazy_pattern(
     r"\b(?P<kind>room|hall|gate|line|unit|plot|table|ward|block|route|class|grade|floor|bay|lot|stage|team|group) "
     r"(?P<number>\d{1,4}[a-z]?|[A-Z])\b|第(?P<which>[0-9一二三四五六七八九十]{1,3})(?P<han>[\u4e00-\u9fff]{1,2})",
     re.IGNORECASE,

@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.extractive.reading.figures import figures_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.states import SaidState, states_in
 from agentic_memory_bank.tools.text.forms import has_digit
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _LEAST_WEIGHT: Final = 2.5
@@ -25,13 +26,13 @@ _COVERED_BACK: Final = 0.4
 _CONCEPT: Final = 0.75
 _MOST_TEXT: Final = 300
 _MOST_POSTINGS: Final = 24
-_CLAUSE: Final = re.compile(r"(?:[^,;:，。；：;()（）]|,(?=\d)|:(?=\d))+")
-_RESTRICTS: Final = re.compile(
+_CLAUSE: Final = lazy_pattern(r"(?:[^,;:，。；：;()（）]|,(?=\d)|:(?=\d))+")
+_RESTRICTS: Final = lazy_pattern(
     r"\b(?:in|at|on|for|during|while|when|before|after|until|with|from|by|to|under|outside|inside|except|without|as|than|"
     r"if|unless|because|since|through|between|within|near|only)\b",
     re.IGNORECASE,
 )
-_OF_WHAT_FOLLOWS: Final = re.compile(
+_OF_WHAT_FOLLOWS: Final = lazy_pattern(
     r"(?:\bthere (?:is|are|was|were|will be)(?: no)?|\bha(?:s|ve) (?:no|to)|\blacks?|\bmust(?: not)?|"
     r"\bmay(?: not)?|\bshall not|"
     r"\bneeds?|\brequires?|\ballows?|\bpermits?|\binclud(?:es?|ing)|\bcovers?|\boffers?|"
@@ -39,10 +40,10 @@ _OF_WHAT_FOLLOWS: Final = re.compile(
     re.IGNORECASE,
 )
 """States of what is named behind them, and not of the subject ("The price includes breakfast")."""
-_ONLY: Final = re.compile(
+_ONLY: Final = lazy_pattern(
     r"\b(?:only|except|unless|apart from|other than|but not|not all|not every)\b|[仅只除]|以外|之外", re.I
 )
-_WORD: Final = re.compile(r"[A-Za-z'’-]+")
+_WORD: Final = lazy_pattern(r"[A-Za-z'’-]+")
 _BARES: Final = "we you they it he she i this that these those all any one everybody everyone nobody who"
 _BARE: Final = frozenset(_BARES.split())
 
@@ -50,10 +51,10 @@ _BARE: Final = frozenset(_BARES.split())
 _PRESUPPOSE: Final = frozenset(("free", "open", "runs", "included", "required"))
 """What is said to be in one of these states, or not, is there."""
 _GENERAL: Final = "offered"
-_DENIES: Final = re.compile(
+_DENIES: Final = lazy_pattern(
     r"\b(?:not|never|cannot)\b|n['’]t\b|(?<![差并])不(?![仅但过同])|(?<!有)没有?|从未|未", re.IGNORECASE
 )
-_HALF: Final = re.compile(
+_HALF: Final = lazy_pattern(
     r"\bnot (?:only|yet|always|necessarily|sure|just|merely|even|quite|know|mean|matter|least)\b"
     r"|\b(?:why|whether|how) not\b"
     r"|\b(?:says?|said|thinks?|thought|claims?|claimed|told|believes?)\b",
@@ -61,21 +62,21 @@ _HALF: Final = re.compile(
 )
 """Denials of which what they deny may be so all the same, and what somebody says."""
 _LEAST_WORDS: Final = 2
-_HE_NEVER: Final = re.compile(r"\s*(?:he|she) (?:never|did not|didn['’]t)\b", re.IGNORECASE)
-_OF_PERSON: Final = re.compile(r"\b(?:he|she|whom?)\b", re.IGNORECASE)
-_MUST_NOT: Final = re.compile(r"\b(?:must not|may not|shall not)$", re.IGNORECASE)
+_HE_NEVER: Final = lazy_pattern(r"\s*(?:he|she) (?:never|did not|didn['’]t)\b", re.IGNORECASE)
+_OF_PERSON: Final = lazy_pattern(r"\b(?:he|she|whom?)\b", re.IGNORECASE)
+_MUST_NOT: Final = lazy_pattern(r"\b(?:must not|may not|shall not)$", re.IGNORECASE)
 _OF_PEOPLE: Final = "hurt"
-_NOBODY: Final = re.compile(r"\b(?:nobody|no one|none)\b|无人|没有?人", re.IGNORECASE)
+_NOBODY: Final = lazy_pattern(r"\b(?:nobody|no one|none)\b|无人|没有?人", re.IGNORECASE)
 _ANYBODY: Final[Mapping[str, frozenset[int]]] = {"": frozenset()}
 """What bears a state that is denied of everybody."""
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = lazy_pattern(
     r"\b(?:in|on|at|to) (?:[A-Za-z]+ )?[A-Za-z]+ (?P<number>\d{1,3}[a-z]?)(?= (?:of|in|at|and|or)\b|[^\w ]| ?$)"
 )
-_PLACED: Final = re.compile(r"\b(?:at|on|aboard)\b", re.IGNORECASE)
+_PLACED: Final = lazy_pattern(r"\b(?:at|on|aboard)\b", re.IGNORECASE)
 """What says where or when something is part of the price: at one place, and not at another."""
 _OF_A_TIME: Final = frozenset(("required", "allowed", "included", "free", "open"))
 """What is asked of people now may have been otherwise when something was done."""
-_WAS: Final = re.compile(r"\b(?:was|were|had)\b", re.IGNORECASE)
+_WAS: Final = lazy_pattern(r"\b(?:was|were|had)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

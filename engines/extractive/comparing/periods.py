@@ -5,18 +5,19 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.statements import Statement
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_PER: Final = re.compile(
+_PER: Final = lazy_pattern(
     r" ?(?:a|an|per|each|/|every) ?(?P<per>year|month|week|day|night|hour|session|visit|person|head|lesson|piece)\b"
     r"|/?(?P<han>年|月|周|天|次|小时|人)(?![\u4e00-\u9fff])",
     re.IGNORECASE,
 )
-_COUNTED_PERIODS: Final = re.compile(
+_COUNTED_PERIODS: Final = lazy_pattern(
     r"(?<!\w)(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|twelve) "
     r"(?P<of>year|month|week|day|night|hour|session|visit|person|lesson|piece)s\b",
     re.IGNORECASE,
 )
-_PERIODICAL: Final = re.compile(r"\b(?:yearly|annual(?:ly)?|monthly|weekly|daily|nightly|hourly)\b", re.IGNORECASE)
+_PERIODICAL: Final = lazy_pattern(r"\b(?:yearly|annual(?:ly)?|monthly|weekly|daily|nightly|hourly)\b", re.IGNORECASE)
 _PERIODS: Final = {
     "yearly": "year",
     "annual": "year",
@@ -27,7 +28,7 @@ _PERIODS: Final = {
     "nightly": "night",
     "hourly": "hour",
 }
-_UNTIL: Final = re.compile(r"\s*(?:[-–—]|to|until|till|and|至|到)\s*")
+_UNTIL: Final = lazy_pattern(r"\s*(?:[-–—]|to|until|till|and|至|到)\s*")
 
 
 def hours(statement: Statement) -> tuple[Figure, Figure] | None:

@@ -7,11 +7,12 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of, same_kind, same_written
 from agentic_memory_bank.engines.extractive.reading.revisions import AnnouncedRevision
 from agentic_memory_bank.engines.extractive.reading.statements import Statement
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_BARE: Final = re.compile(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
-_UNIT: Final = re.compile(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
-_LAST_WORD: Final = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]{1,23}(?= ?$)")
-_HAN_COUNTER: Final = re.compile(r" ?([\u4e00-\u9fff])")
+_BARE: Final = lazy_pattern(r"[£$€¥]?[\d.,]+|[a-z]+", re.IGNORECASE)
+_UNIT: Final = lazy_pattern(r"^\W*(?:[\d.,]+|[a-z]+)", re.IGNORECASE)
+_LAST_WORD: Final = lazy_pattern(r"(?<![A-Za-z])[A-Z][A-Za-z]{1,23}(?= ?$)")
+_HAN_COUNTER: Final = lazy_pattern(r" ?([\u4e00-\u9fff])")
 
 
 def is_telling(named: Figure, own: Figure) -> bool:

@@ -10,6 +10,7 @@ from agentic_memory_bank.engines.extractive.comparing.found import FoundContradi
 from agentic_memory_bank.engines.extractive.comparing.telling import stand_apart
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _MOST_TEXT: Final = 300
 _ROLES: Final = (
@@ -27,7 +28,7 @@ _BE: Final = r"(?:is|was|will be|remains|became|has become)"
 _THE: Final = r"\b(?:[Tt]he|[Oo]ur|[Yy]our|[Ii]ts|[Tt]heir) "
 _END: Final = r"(?![\w'’])"
 _PATTERNS: Final = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         rf"{_THE}{_KIND}(?P<role>{_ROLES}),? (?P<name>{_NAME}){_END}",
         rf"{_THE}{_KIND}(?P<role>{_ROLES})(?: of [^,.;]{{1,40}}?)? {_BE} (?P<name>{_NAME}){_END}",
@@ -37,7 +38,7 @@ _PATTERNS: Final = tuple(
         rf"(?P<name>{_NAME})(?:,| \() ?(?:the |our |your )?{_KIND}(?P<role>{_ROLES})(?=[,.;)]|$)",
     )
 )
-_FIELD: Final = re.compile(
+_FIELD: Final = lazy_pattern(
     rf"[\W_]*{_KIND}(?P<role>{_ROLES})\**[ \t]*(?:[:|][ \t|*]*|[ \t.…]{{2,40}})(?P<name>{_NAME}){_END}",
     re.IGNORECASE,
 )
@@ -52,32 +53,32 @@ _HAN_ROLES: Final = (
 )
 _HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|接任|接替|出任|说|表示|介绍|告诉|指出|[0-9])"
 _HAN_PATTERNS: Final = (
-    re.compile(
+    lazy_pattern(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**{_HAN_NAME}{_HAN_END}"
     ),
-    re.compile(
+    lazy_pattern(
         rf"(?P<kind>)(?P<role>[\u4e00-\u9fff]{{2,6}}?)由{_HAN_NAME}(?:{_HAN_ROLES})?(?:负责|主持|授课|主讲|带队|主刀)"
     ),
-    re.compile(
+    lazy_pattern(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?[改将]?由(?:{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?{_HAN_NAME}(?:老师|同志)?(?:接任|接替|出任|担任)"
     ),
-    re.compile(
+    lazy_pattern(
         rf"新任?(?P<kind>)(?P<role>{_HAN_ROLES}){_HAN_NAME}(?:[0-9一二三四五六七八九十]{{1,2}}月|[已将到自从于])"
     ),
-    re.compile(rf"由{_HAN_NAME}(?:接任|接替|出任|担任|任)(?P<kind>)(?P<role>{_HAN_ROLES})"),
+    lazy_pattern(rf"由{_HAN_NAME}(?:接任|接替|出任|担任|任)(?P<kind>)(?P<role>{_HAN_ROLES})"),
 )
-_OTHER: Final = re.compile(
+_OTHER: Final = lazy_pattern(
     r"\b(?:former|previous|old|then|deputy|vice|assistant|acting|co|second|another|an?|any|each|every|no) $|"
     r"[副原前代]$",
     re.IGNORECASE,
 )
 """What makes of a role another one, or one of several."""
-_TAKES_OVER: Final = re.compile(
+_TAKES_OVER: Final = lazy_pattern(
     r"\b(?:taken?|takes|took) over\b|\bsucceed(?:s|ed)?\b|\bnew (?:[a-z-]+ )?(?:"
     + _ROLES
     + r")\b|\bretired\b|\bresigned\b|接任|接替|换成|改由|变更为|退休|离职|调离|辞职|卸任"
 )
-_OF_THE_MEETING: Final = re.compile(
+_OF_THE_MEETING: Final = lazy_pattern(
     r"chair|author|secretary|minute|moderator|host|speaker|lead\b|referee", re.IGNORECASE
 )
 """Roles that each meeting or document has somebody else for, where they stand in its head."""

@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _REACH: Final = 32
@@ -20,23 +21,23 @@ _MOST_TEXT: Final = 300
 _MOST_FIGURES: Final = 6
 _MOST_LISTED: Final = 2
 """Values of one unit in a sentence; of one with more, each is of another thing."""
-_STRETCH: Final = re.compile(r"(?:[^;。；;]|,(?=\d))+")
-_PART_OF_LIST: Final = re.compile(r"(?:[^,;。；;，、]|,(?=\d))+")
+_STRETCH: Final = lazy_pattern(r"(?:[^;。；;]|,(?=\d))+")
+_PART_OF_LIST: Final = lazy_pattern(r"(?:[^,;。；;，、]|,(?=\d))+")
 _ONE_VALUE: Final = 2
 """Columns of a table that gives one value for each label."""
 _LONGEST_NOUN: Final = 6
-_MEASURE: Final = re.compile(
+_MEASURE: Final = lazy_pattern(
     r"\s?(?:余|多)?[个册本件处名辆台座张条家间所份场项本幅根棵只头把套栋排株支门](?P<noun>[\u4e00-\u9fff]{0,6})"
 )
-_BEFORE: Final = re.compile(r"[\u4e00-\u9fff]{2,6}(?=\s?$)")
-_DIFFERENCE: Final = re.compile(
+_BEFORE: Final = lazy_pattern(r"[\u4e00-\u9fff]{2,6}(?=\s?$)")
+_DIFFERENCE: Final = lazy_pattern(
     r"\s?(?:[a-z]{1,12} )?(?:more|less|fewer|longer|shorter|quicker|faster|slower|later|earlier|higher|lower|cheaper|"
     r"dearer|wider|narrower|deeper|further|older|younger|heavier|lighter|larger|bigger|smaller|extra|"
     r"too (?:much|many))\b",
     re.IGNORECASE,
 )
 """What makes a number a difference ("four minutes quicker")."""
-PART: Final = re.compile(
+PART: Final = lazy_pattern(
     r"\b(?:first|last|other|another|next|further|additional|of the|(?:additional|extra|further) \w+ of) $"
     r"|(?:推迟|延后|顺延|推后|提早)$",
     re.IGNORECASE,
@@ -45,7 +46,7 @@ PART: Final = re.compile(
 _PART_REACH: Final = 48
 _ANYTHING: Final = frozenset(stem(noun) for noun in ("things", "ways", "kinds", "sorts", "points", "parts", "cases"))
 """What is counted where nothing in particular is ("two things that a question names")."""
-_CONDITION: Final = re.compile(
+_CONDITION: Final = lazy_pattern(
     r"\b(?:with|for|from|on|of) [^,;.:]{1,40}\b(?:more than|over|above|less than|under|below|at least|exceeding) $"
     r"|[满逾]$",
     re.IGNORECASE,

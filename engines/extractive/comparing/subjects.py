@@ -1,6 +1,5 @@
 """Whether two documents are about one thing: by their titles, the names they share, and dates or long numbers."""
 
-import re
 from os.path import commonprefix
 from typing import Final
 
@@ -9,21 +8,22 @@ from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.number_words import CARDINALS
 from agentic_memory_bank.engines.extractive.reading.statements import Document
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _LEAST_NUMBERS: Final = 2
 _FEW_NAMES: Final = 3
 _FEW_RUNS: Final = 12
 """Names from which two texts that share none are about different things; a Chinese one has several runs."""
-_FULL_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_FULL_DATE: Final = lazy_pattern(r"\d{4}-\d\d-\d\d")
 _OPENING: Final = 10
 """Statements of a document among which it says to whom it is written, and of what case it is."""
-_CASE: Final = re.compile(r"(?<![\w-])(?:[A-Z]{1,4}[-/ ]?)?\d{2,4}[-/]\d{2,6}(?![\w-])")
-_TO: Final = re.compile(
+_CASE: Final = lazy_pattern(r"(?<![\w-])(?:[A-Z]{1,4}[-/ ]?)?\d{2,4}[-/]\d{2,6}(?![\w-])")
+_TO: Final = lazy_pattern(
     r"(?i:to|for|customer|client|bill(?:ed)? to|tenant|patient)\b ?:? (?P<name>(?:[A-Z][\w'&-]{1,24} ?){2,4})"
 )
-_PARTS: Final = re.compile(r": | [–—|-] |, ")
-_PROPER: Final = re.compile(r"[A-Z][\w'’]+")
-_HAN_TITLE: Final = re.compile(r"[\u4e00-\u9fff]+")
+_PARTS: Final = lazy_pattern(r": | [–—|-] |, ")
+_PROPER: Final = lazy_pattern(r"[A-Z][\w'’]+")
+_HAN_TITLE: Final = lazy_pattern(r"[\u4e00-\u9fff]+")
 _HAN_NAME: Final = 4
 """Characters with which two Chinese titles begin alike, where they name the same."""
 _HAN_TAIL: Final = 2

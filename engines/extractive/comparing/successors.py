@@ -10,20 +10,21 @@ from agentic_memory_bank.engines.extractive.comparing.surroundings import above_
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _LEAST: Final = 2.0
 _CONCEPT: Final = 2.0
 """What the words in common weigh at least, and what each word of the same concept does."""
 _MOST_POSTINGS: Final = 40
 _MOST_TEXT: Final = 300
-_GONE: Final = re.compile(
+_GONE: Final = lazy_pattern(
     r"\b(?:left|leaves|leaving|ill|sick|in hospital|retire[sd]?|resigned|unable|cannot|not (?:be )?able|no longer|"
     r"instead|in (?:his|her|their|its) (?:place|stead)|stand(?:s|ing)? in|tak(?:es?|en|ing) over|took over|replac\w+|"
     r"succeed\w*|closed|let (?:us|me) down|moved|on leave)\b",
     re.IGNORECASE,
 )
 """What says that somebody or something is not to be had any more, or somebody else comes in."""
-_NAME: Final = re.compile(r"(?<![\w'’-])[A-Z][a-z][\w'’-]{0,24}(?: (?:[A-Z]\.? )?[A-Z][a-z][\w'’-]{0,24}){0,2}")
+_NAME: Final = lazy_pattern(r"(?<![\w'’-])[A-Z][a-z][\w'’-]{0,24}(?: (?:[A-Z]\.? )?[A-Z][a-z][\w'’-]{0,24}){0,2}")
 _NO_NAMES: Final = frozenset(
     [
         "january",
@@ -79,8 +80,8 @@ _NO_NAMES: Final = frozenset(
         "dear",
     ]
 )
-_IN: Final = re.compile(r"\b(?:in|at|near|on)(?: the)?\s+$", re.IGNORECASE)
-_TITLE: Final = re.compile(r"^(?:The|Mr|Mrs|Ms|Miss|Dr|Prof|Please|Instead of|Ask|Call|From|In|At|On) ")
+_IN: Final = lazy_pattern(r"\b(?:in|at|near|on)(?: the)?\s+$", re.IGNORECASE)
+_TITLE: Final = lazy_pattern(r"^(?:The|Mr|Mrs|Ms|Miss|Dr|Prof|Please|Instead of|Ask|Call|From|In|At|On) ")
 
 
 def successors(notice: Document, other: Document, weights: Weights) -> Iterator[FoundContradiction]:

@@ -19,35 +19,36 @@ from agentic_memory_bank.engines.extractive.comparing.surroundings import (
 )
 from agentic_memory_bank.engines.extractive.reading.statements import Document
 from agentic_memory_bank.engines.extractive.reading.states import states_in
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _LEAST: Final = 3.0
 _LEAST_DENIED: Final = 4.0
 """What the words in common weigh at least: with the same state, and where one clause merely denies."""
 _MARGIN: Final = 1.2
 _MOST_TEXT: Final = 300
-_CLAUSE: Final = re.compile(r"(?:[^,;:，。；：;()（）|]|,(?=\d)|:(?=\d))+")
-_DENIES: Final = re.compile(
+_CLAUSE: Final = lazy_pattern(r"(?:[^,;:，。；：;()（）|]|,(?=\d)|:(?=\d))+")
+_DENIES: Final = lazy_pattern(
     r"\b(?:not|never|cannot|no|nobody|none|without)\b|n['’]t\b"
     r"|(?<![差并])不(?![仅但过同止久少])|(?<!有)没有?|从未|未(?!来)|停止|暂停|免(?!费)|无(?![论锡线])",
     re.IGNORECASE,
 )
-_HALF: Final = re.compile(
+_HALF: Final = lazy_pattern(
     r"\bnot (?:only|yet|always|necessarily|sure|just|merely|even|quite|known?|mean|matter|least|later|more|less|"
     r"before|until)\b"
     r"|\bno (?:later|more|less|fewer|doubt|matter)\b|\bunchanged\b|不变|不迟于|不少于|不超过|不低于|照旧|照常",
     re.IGNORECASE,
 )
 """Denials of which what they deny may be so all the same, and what says that nothing has changed."""
-_PERMITS: Final = re.compile(
+_PERMITS: Final = lazy_pattern(
     r"\b(?:can|may|now|also|too|after all|allow\w*|accept\w*)\b|可以?|也|同意|允许|开放", re.IGNORECASE
 )
 """What says of something that it is possible now."""
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy_pattern(
     r"\bno longer\b|\b(?:any ?more|any longer)\b"
     r"|\b(?:abolished|dropped|withdrawn|cancell?ed|discontinued|scrapped|void|called off)\b|不再|取消|停止|暂停|撤销",
     re.IGNORECASE,
 )
-_OVER: Final = re.compile(r"\b(?:was|were|had|did|said)\b|了$")
+_OVER: Final = lazy_pattern(r"\b(?:was|were|had|did|said)\b|了$")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.reading.attribute_patterns import (
 from agentic_memory_bank.engines.extractive.reading.lexicon import WORD_CLASSES
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
 from agentic_memory_bank.tools.text.attribution import USER
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -50,17 +51,17 @@ _SEVERAL: Final = frozenset(
     ["friend", "colleague", "cousin", "neighbour", "roommate", "uncle", "aunt", "niece", "nephew"]
 )
 """Whom one may have several of: without a name it is not known which."""
-_NAMED: Final = re.compile(NAME)
-_CHINESE_NOUN: Final = re.compile(f"(?:{CHINESE_FUNCTIONAL})$")
-_MY_KIN: Final = re.compile(rf"(?:my|our) (?P<kin>{'|'.join(sorted(KIN, key=len, reverse=True))})\b")
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
-_PAST: Final = re.compile(
+_NAMED: Final = lazy_pattern(NAME)
+_CHINESE_NOUN: Final = lazy_pattern(f"(?:{CHINESE_FUNCTIONAL})$")
+_MY_KIN: Final = lazy_pattern(rf"(?:my|our) (?P<kin>{'|'.join(sorted(KIN, key=len, reverse=True))})\b")
+_HAN: Final = lazy_pattern(r"[\u3400-\u9fff]")
+_PAST: Final = lazy_pattern(
     r"\b(?:used to|back then|at that time|in those days|when i was|as a (?:kid|child)|previously|formerly"
     r"|years ago|if|suppose"
     r"|imagine|would|might|could|unless|wish)\b|以前|曾经?|过去|小时候|当时|如果|要是|假如|可能|也许",
     re.IGNORECASE,
 )
-_REVISES: Final = re.compile(
+_REVISES: Final = lazy_pattern(
     r"\b(?:now|actually|changed?|moved?|instead|no longer|any ?more|raised?|increased?|reduced?|lowered?|updated?"
     r"|extended|switched|correction|new)\b"
     r"|现在|改|不再|换|搬|提高|增加|涨到|降到|其实|更正|延",
@@ -69,10 +70,10 @@ _REVISES: Final = re.compile(
 _IDLE: Final = frozenset(
     tokenize("currently now still new current total overall final actually just really")
 ) | frozenset(("的", "了"))
-_ANY_MORE: Final = re.compile(r"\s+any ?more\b")
-_DISLIKES: Final = re.compile(r"hate|dislike|detest|讨厌", re.IGNORECASE)
-_MODIFIED: Final = re.compile(r"\b(?:for|of)\b")
-_VAGUE_VALUE: Final = re.compile(
+_ANY_MORE: Final = lazy_pattern(r"\s+any ?more\b")
+_DISLIKES: Final = lazy_pattern(r"hate|dislike|detest|讨厌", re.IGNORECASE)
+_MODIFIED: Final = lazy_pattern(r"\b(?:for|of)\b")
+_VAGUE_VALUE: Final = lazy_pattern(
     r"(?:a |an |the |very |so |too |quite |really |pretty |still |almost |not )*(?:good|bad|great|nice|fine|ok"
     r"|okay|tight|high|low|big|small|limited|"
     r"flexible|important|coming(?: up)?|soon|close|close by|here|there|over|done|ready|amazing|awesome|hard|tough"

@@ -4,23 +4,24 @@ import re
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.number_words import CARDINALS, han_amount
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_CLOCK: Final = re.compile(
+_CLOCK: Final = lazy_pattern(
     r"(?<![\d:.,$£€/-])(?P<part>上午|下午|晚上|傍晚|早上|中午|凌晨)?\s?(?P<hour>[0-2]?\d)"
     r"(?:(?P<mark>[:：.])(?P<minute>[0-5]\d)(?!\.?\d|:)|\s?[点时](?:(?P<half>半)|(?P<past>[0-5]?\d)分)?)?"
     r"\s{0,2}(?P<half_day>[ap]\.?m\.?(?![a-z])|o'clock)?(?![\d%:])",
     re.IGNORECASE,
 )
-_AT: Final = re.compile(
+_AT: Final = lazy_pattern(
     r"(?:\b(?:at|from|to|until|till|by|and|before|after|between)|day,?|\||[–—,-])\s{0,2}$", re.IGNORECASE
 )
-_MEASURED: Final = re.compile(r"\s?[a-zA-Z%€$£]")
-_LEAVES_AT: Final = re.compile(
+_MEASURED: Final = lazy_pattern(r"\s?[a-zA-Z%€$£]")
+_LEAVES_AT: Final = lazy_pattern(
     r"\b(?:leav|depart|arriv|train|bus|boat|ferry|flight|coach|start|begin|began|open|clos|end)[a-z]{0,5} "
     r"(?:[a-z]{2,8} )?at $",
     re.IGNORECASE,
 )
-_SPOKEN: Final = re.compile(
+_SPOKEN: Final = lazy_pattern(
     r"\b(?:(?P<half>half)|(?:a )?(?P<quarter>quarter)|(?P<count>five|ten|twenty|twenty-five|5|10|20|25)(?: minutes)?) "
     r"(?P<way>past|to) (?P<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
     r"(?! (?:per|%|of)\b)(?P<late> (?:in the (?:afternoon|evening)|p\.?m\b))?(?P<early> (?:in the morning|a\.?m\b))?"
@@ -31,7 +32,7 @@ _SPOKEN: Final = re.compile(
 )
 """A time of day in words."""
 _LATE_PARTS: Final = ("下午", "晚上", "傍晚")
-_OF_A_TIME: Final = re.compile(r"\b(?:at|about|around|until|till|before|after|nearly)(?: a)? $", re.IGNORECASE)
+_OF_A_TIME: Final = lazy_pattern(r"\b(?:at|about|around|until|till|before|after|nearly)(?: a)? $", re.IGNORECASE)
 _NAMED_HOURS: Final = {"noon": 720, "midday": 720, "midnight": 1440}
 
 

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
 _TABLE: Final = """
     america american americans usa u.s. us united-states alabama alaska arizona arkansas california colorado connecticut
     delaware florida hawaii idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan
@@ -30,7 +32,7 @@ _TABLE: Final = """
     zimbabwean|zambia zambian|sudan sudanese|libya libyan|somalia somali|yemen yemeni|kuwait kuwaiti|qatar qatari
 """
 _COUNTRIES: Final = {word.replace("-", " "): row.split()[0] for row in _TABLE.split("|") for word in row.split()}
-_NAME: Final = re.compile(
+_NAME: Final = lazy_pattern(
     r"(?<!\w)(?:" + "|".join(sorted(map(re.escape, _COUNTRIES), key=len, reverse=True)) + r")(?!\w)", re.IGNORECASE
 )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 _COUNTING: Final = ("a an one", "two couple", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -20,7 +21,7 @@ _MONTHS: Final = (
 )
 _DAY: Final = r"mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thur?s?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
 _COUNT: Final = r"\d{1,2}|a couple(?: of)?|a few|" + "|".join(_NUMBERS)
-_RELATIVE: Final = re.compile(
+_RELATIVE: Final = lazy_pattern(
     r"\b(?P<shift>the day before yesterday|yesterday(?: (?:morning|afternoon|evening))?|last night|tomorrow|today|"
     r"tonight|this (?:morning|afternoon|evening))\b"
     r"|\b(?P<which>this past|this coming|last|next|this|past|previous|coming) "
@@ -31,13 +32,13 @@ _RELATIVE: Final = re.compile(
     r"|(?P<chinese>前天|昨天|昨晚|今天|今晚|今早|明天|后天|上周|上个?星期|本周|这周|下周|上个?月|这个月|本月|下个?月|去年|今年|明年|前年)",
     re.IGNORECASE,
 )
-_IS_AHEAD: Final = re.compile(
+_IS_AHEAD: Final = lazy_pattern(
     r"\b(?:is|are|am|will|shall|going to|gonna|has to|have to|must|need|needs|can|can't|cannot|should|(?:'ve|have|has)"
     r" got|want|wants|plan|planning|to be|due|until|till)\b|'(?:ll|m|re|s)\b(?! been)",
     re.IGNORECASE,
 )
 """What tells of a time to come, whatever else the clause says: "is moved to", "have got a test"."""
-_IS_OVER: Final = re.compile(
+_IS_OVER: Final = lazy_pattern(
     r"\b(?:was|were|did|didn't|had|been|went|got|saw|met|took|made|gave|found|came|left|ran|bought|built|broke|wrote"
     r"|spent|flew|drove|won|lost|began|sang|swam|slept|taught|told|said|sent|sold|fell|felt|heard|held|kept|paid|put"
     r"|ate|drank|caught|chose|cut|hit|hurt|quit|read|rode|sat|stood|thought|threw|woke|wore|forgot|became|brought"
@@ -45,17 +46,17 @@ _IS_OVER: Final = re.compile(
     re.IGNORECASE,
 )
 """What tells of a time that is over."""
-_CLAUSE_END: Final = re.compile(r"[,;:.!?\n]|\b(?:and|but|so|because|then)\b")
+_CLAUSE_END: Final = lazy_pattern(r"[,;:.!?\n]|\b(?:and|but|so|because|then)\b")
 _LONGEST_CLAUSE: Final = 200
 _SHIFTS: Final = {"the": -2, "yesterday": -1, "last": -1, "tomorrow": 1}
 _CHINESE_DAYS: Final = {"前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "今早": 0, "明天": 1, "后天": 2}
-_BEFORE_EVENT: Final = re.compile(
+_BEFORE_EVENT: Final = lazy_pattern(
     r"\bbefore (?:the|my|our|we|i|he|she|they|that) (?P<event>[a-z][\w' -]{1,40})"
     r"|(?:^|[在，,])我?们?(?P<chinese>[\u3400-\u9fff]{2,4}?)(?:之前|以前)",
     re.IGNORECASE,
 )
-_WAS: Final = re.compile(r"\b(?:did|was|were|had|used)\b", re.IGNORECASE)
-_TO_DO: Final = re.compile(r"\b(?:should|must|need|have to)\b|要|该", re.IGNORECASE)
+_WAS: Final = lazy_pattern(r"\b(?:did|was|were|had|used)\b", re.IGNORECASE)
+_TO_DO: Final = lazy_pattern(r"\b(?:should|must|need|have to)\b|要|该", re.IGNORECASE)
 _CHINESE_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
 _SIDES: Final = {-1: "before", 0: "of", 1: "after"}
 
@@ -86,16 +87,16 @@ def written(day: date, *, chinese: bool = False) -> str:
     return f"{day.year}年{day.month}月{day.day}日" if chinese else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-_ASKS_PAST: Final = re.compile(
+_ASKS_PAST: Final = lazy_pattern(
     r"\b(?:did|was|were|had|used to|back in|as of|at (?:the|that) time|by then|last (?:year|month))\b"
     r"|去年|前年|上个?月|当时|那时|那会儿|那阵子|[0-9一二三四五六七八九十]月(?:份|底|初|中|里|\d|[一二三四五六七八九十])|年[0-9一二三四五六七八九十]+月",
     re.IGNORECASE,
 )
-_BEFORE: Final = re.compile(rf"\bbefore (?P<month>{'|'.join(_MONTHS)})\b(?! \d)", re.IGNORECASE)
-_CHINESE_MONTH: Final = re.compile(
+_BEFORE: Final = lazy_pattern(rf"\bbefore (?P<month>{'|'.join(_MONTHS)})\b(?! \d)", re.IGNORECASE)
+_CHINESE_MONTH: Final = lazy_pattern(
     r"(?<![\d一二三四五六七八九十])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?![\d一二三四五六七八九十])"
 )
-_AHEAD: Final = re.compile(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
+_AHEAD: Final = lazy_pattern(r"要|打算|准备|计划|将|会不会|还有|下个?月|明年|后")
 _CHINESE_MONTHS: Final = {name: place for place, name in enumerate((*"一二三四五六七八九十", "十一", "十二"), 1)}
 _YEARS: Final = (("去年", -1), ("last year", -1), ("前年", -2), ("今年", 0), ("this year", 0))
 

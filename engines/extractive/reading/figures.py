@@ -8,6 +8,7 @@ from typing import Final, Literal
 from agentic_memory_bank.engines.extractive.reading.clocks import clocks_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable, values_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import MAX_SENTENCE
 
 FigureKind = Literal["number", "date", "clock", "weekday"]
@@ -16,14 +17,14 @@ _MOST_TIMES: Final = 10
 """How many times as much of one attribute two sources may give."""
 _SHORT: Final = 3
 """Terms from which a clause says what its figures are about."""
-_MODAL: Final = re.compile(r"\b(?:[Cc]ould|[Mm]ight|may)\b")  # "May" is a month
-_O_CLOCK: Final = re.compile(r" o['’]clock")
-_IDENTIFIER: Final = re.compile(
+_MODAL: Final = lazy_pattern(r"\b(?:[Cc]ould|[Mm]ight|may)\b")  # "May" is a month
+_O_CLOCK: Final = lazy_pattern(r" o['’]clock")
+_IDENTIFIER: Final = lazy_pattern(
     r"\b(?!EUR|USD|GBP|CNY|RMB|CHF|SEK|NOK|DKK|JPY|CAD|AUD|NZD|INR|PLN|CZK|HUF|SGD|HKD|TWD|KRW|BRL|ZAR|MXN|TRY)[A-Z]{2,5}"
     r"[ -]\Z|[Vv]ersion \Z"
 )
 """What makes a number a part of a name ("BS 3621")."""
-_WEEKDAY: Final = re.compile(
+_WEEKDAY: Final = lazy_pattern(
     r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b|(?:星期|周|礼拜)([一二三四五六日天])",
     re.IGNORECASE,
 )
@@ -33,9 +34,9 @@ _DAYS: Final = {
 _HAN_DAYS: Final = {day: n for n, day in enumerate("一二三四五六日", 1)} | {"天": 7}
 _Found = tuple[int, int, FigureKind, Value | None, int]
 _MOST_DAYS: Final = 31
-_TO: Final = re.compile(r"(?:st|nd|rd|th)? ?(?:[-–—&/]|to|and|or|until) ?")
+_TO: Final = lazy_pattern(r"(?:st|nd|rd|th)? ?(?:[-–—&/]|to|and|or|until) ?")
 _OPENED: Final = ("至", "到", "-", "–", "—")
-_CLAUSE: Final = re.compile(r"(?:[^,;，。；;()（）]|,(?=\d))+")
+_CLAUSE: Final = lazy_pattern(r"(?:[^,;，。；;()（）]|,(?=\d))+")
 
 
 @dataclass(frozen=True, slots=True)

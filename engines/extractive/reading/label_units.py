@@ -1,6 +1,5 @@
 """The unit of a figure that stands in the label of its column or row, and not with it: "Weight (kg)", "Price in £"."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -8,8 +7,9 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_UNIT: Final = re.compile(
+_UNIT: Final = lazy_pattern(
     r"(?:^|[(（\[]|(?:,|/|\bin|\bper|:|：|单位为?[:：]?) {0,2})(?P<many>[十百千万亿]{0,2})"
     r"(?P<unit>[£$€¥￥%℃]|°[CF]|[A-Za-z]{1,12}2?|[\u4e00-\u9fff]{1,4})[)）\]]?\s{0,4}$"
 )

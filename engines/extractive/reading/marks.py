@@ -3,9 +3,11 @@
 import re
 from typing import Final
 
-ASKS: Final = re.compile(r"[?？][\"'”’»)\]）」』*_\s]*\Z")
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
+ASKS: Final = lazy_pattern(r"[?？][\"'”’»)\]）」』*_\s]*\Z")
 """It is a question."""
-SUPPOSES: Final = re.compile(
+SUPPOSES: Final = lazy_pattern(
     r"(?:^|[,;(] ?)(?:if|unless|suppose|supposing|should you|in case|assuming)\b|\b(?:would have|could have|"
     r"would be|might have)\b|"
     r"如果|假如|要是|倘若|假设|本来会",
@@ -15,7 +17,7 @@ SUPPOSES: Final = re.compile(
 _CHANGED: Final = (
     r"(?:replaced|changed|moved|shifted|raised|lowered|increased|reduced|extended|postponed|amended|deleted)"
 )
-AMENDS: Final = re.compile(
+AMENDS: Final = lazy_pattern(
     rf"\b(?:amendment|erratum|errata|corrigendum|correction|corrected|(?:is|are|been) {_CHANGED}"
     rf"|(?:was|were) {_CHANGED} (?:to|by|from|with|until)|shall read|must read|should read|"
     r"rises? from|with immediate effect|"
@@ -24,14 +26,14 @@ AMENDS: Final = re.compile(
     re.IGNORECASE,
 )
 """It, or the text it stands in, puts something in the place of what was said before."""
-PLANS: Final = re.compile(
+PLANS: Final = lazy_pattern(
     r"\b(?:plan(?:s|ned)? to|intend(?:s|ed)? to|(?:we|they|he|she|I) (?:wants?|hopes?|would like) to|aims? to|is to be|"
     r"are to be|expected to|proposed|budgeted|estimated|we will|shall try)\b"
     r"|计划|打算|拟|预计|争取|希望|准备(?:在|于)?|力争|目标",
     re.IGNORECASE,
 )
 """It is meant to become so."""
-POINTS: Final = re.compile(
+POINTS: Final = lazy_pattern(
     r"\A[\W_]{0,6}(?:for [^.!?\n]{1,60}?,? )?(?:please )?(?:see|refer to|consult|cf\.)\s"
     r"(?!(?:you|him|her|them|me|us|if|whether)\b)"
     r"|\b(?:is|are) (?:set out|laid down|described|listed|given|explained|found|defined|specified) in (?:the |an? )?"
@@ -41,16 +43,16 @@ POINTS: Final = re.compile(
     re.IGNORECASE,
 )
 """It says no more than where something is said."""
-SPEAKS_OF_SELF: Final = re.compile(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
+SPEAKS_OF_SELF: Final = lazy_pattern(r"\b(?:I|I'll|I've|we|me|my)\b|我|咱")
 """It says something of whoever speaks."""
-NUMBERED_NAME: Final = re.compile(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")
+NUMBERED_NAME: Final = lazy_pattern(r"(?<![\w/])[A-Za-z]{2,20}/\d{1,4}(?![\w/])")
 """A name that is told from others by its number: `HTTP/2`."""
-COUNTED: Final = re.compile(
+COUNTED: Final = lazy_pattern(
     r"(?:(?<![\d,.])\d[\d,.]*+|(?<![一二两三四五六七八九十百千万亿])[一二两三四五六七八九十百千万亿]++) ?"
     r"(?:[\w'’-]{1,24} )?([A-Za-z'’-]{1,24}|[\u4e00-\u9fff]{1,2})"
 )
 """What stands beside a number."""
-OF_THE_DOCUMENT: Final = re.compile(
+OF_THE_DOCUMENT: Final = lazy_pattern(
     r"[\W_]*(?:date(?:d)?|signed|issued|printed|posted|circulated|edited|updated|last (?:changed|updated|edited)|"
     r"version|ref(?:erence)?|(?:签订|签署|签发|发布|打印|编制|填表|落款)?日期|编号|文号|版本)"
     r"(?:[ \t*_]{0,8}[:：]|[ \t]{2,40}|\b(?: on| at)?(?= \d))",

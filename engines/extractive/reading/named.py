@@ -1,16 +1,16 @@
 """Names and telling numbers of a document: what two documents about different things hardly share."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_LONG_NUMBER: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d-\d\d|\d{4,}")
+_LONG_NUMBER: Final = lazy_pattern(r"\d{4}-\d\d-\d\d|\d\d-\d\d|\d{4,}")
 _SHORTEST: Final = 3
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]{4,}")
+_HAN: Final = lazy_pattern(r"[\u4e00-\u9fff]{4,}")
 _RUN: Final = 4
 _MOST_KNOWN: Final = 2
 """Characters of a run that may belong to words everybody uses: a museum, a road."""

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from agentic_memory_bank.engines.extractive.reading.phrases import CHINESE_QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 Group = Literal["when", "number", "place", "name", "reason", "what"]
@@ -15,7 +16,7 @@ Group = Literal["when", "number", "place", "name", "reason", "what"]
 
 
 def _asking(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
+    return lazy_pattern("|".join(patterns), re.IGNORECASE)
 
 
 def _listed(words: str) -> str:
@@ -71,15 +72,15 @@ _GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
         _asking(r"\bwhy\b|\bhow\b|\bwhat (?:made|did .{0,200} (?:say|think|feel))\b|为什么|为何|怎么|怎样|如何|原因"),
     ),
 )
-_OPENS_ASKING: Final = re.compile(
+_OPENS_ASKING: Final = lazy_pattern(
     r"\W*(?:(?:in|at|on|for|to|by|from|with|of|about|under) )?(?:what|which|how|whose|who|where|why)\b", re.IGNORECASE
 )
-_RELATIVE: Final = re.compile(
+_RELATIVE: Final = lazy_pattern(
     r"(?<=[\w)’'])(?<!\band)(?<!\bor)(?<!\babout)(?<!\bof)(?<!\bby)(?<!\bsince)(?<!\buntil)(?<!\btill)(?<!\bfrom)"
     r"(?<!\bfor)(?<!\bto)(?<!\bwith) (?:when|where|who|whom|whose|why)(?= )",
     re.IGNORECASE,
 )
-_WHEN_CLAUSE: Final = re.compile(
+_WHEN_CLAUSE: Final = lazy_pattern(
     r"\W*when (?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|shall|and)\b)"
     r"[^?,]{3,200}, ?(?=(?:what|which|how|who|where|why|is|are|was|were|do|does|did|has|have|can|could|will|must)\b)",
     re.IGNORECASE,
@@ -99,15 +100,15 @@ def asking_part(question: str) -> str:
     return bare[: opening.end()] + _RELATIVE.sub("", bare[opening.end() :]) if opening else bare
 
 
-_CHINESE_ASKING: Final = re.compile(
+_CHINESE_ASKING: Final = lazy_pattern(
     rf"{CHINESE_QUESTION_WORDS}|哪[一]?[年天个些位家座种部场]|哪|几|吗|呢|是否|请问|分别|的|了|是|在|有|[?？]"
 )
-_ASKED_WORD: Final = re.compile(
+_ASKED_WORD: Final = lazy_pattern(
     rf"什么样的|在哪|{CHINESE_QUESTION_WORDS}"
     r"|哪[一两二三四五几]?[年天个些位家座种部场所条国支款名块本首项届类]?|几[个年月位种部场所条]?"
 )
 _ASKING_TERMS: Final = frozenset(tokenize("many much name kind type sort happen tell describe mention year date"))
-ASKING: Final = re.compile(
+ASKING: Final = lazy_pattern(
     r"多长时间|几[点點号號月]|怎么办|怎麼辦|(?P<first>[有能会會是要可])[不没沒](?P=first)|可不可以|可以|能否|[为為]?啥|总共|總共|"
     + _CHINESE_ASKING.pattern
     + r"|要多|多少|哪|应该|请|能|一共|大概|\b(?:many|much|name|(?:kind|type|sort)s?(?= of)|happens?|tell|describe|"
@@ -116,12 +117,12 @@ ASKING: Final = re.compile(
 )
 """The words of a question that only ask."""
 _PLURAL: Final = r"(?!(?:has|does|is|was|his|its)\b)(?:[\w'’-]*[^\W\d_s]s|people|men|women|children|staff)\b"
-_COUNTED: Final = re.compile(
+_COUNTED: Final = lazy_pattern(
     rf"\bhow many (?:[\w'’-]+ )?({_PLURAL})|\bhow many ([\w'’-]+)\b|(?:多少|几)([\u4e00-\u9fff]{{1,2}})", re.IGNORECASE
 )
 """A noun in the plural, with at most a word before it; else whatever is counted: in "nurses work" it is nurses."""
-_HEAD: Final = re.compile(r"\b(?:what|which|whose|how many)\s+((?:[\w'’-]+\s+){0,3}?[\w'’-]+)\b", re.IGNORECASE)
-_NOT_NOUNS: Final = re.compile(
+_HEAD: Final = lazy_pattern(r"\b(?:what|which|whose|how many)\s+((?:[\w'’-]+\s+){0,3}?[\w'’-]+)\b", re.IGNORECASE)
+_NOT_NOUNS: Final = lazy_pattern(
     r"is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|may|might|of|the|an?|in|to|for|on|with|by|"
     r"from|that|who|at|and",
     re.IGNORECASE,
@@ -202,7 +203,7 @@ def counted(text: str) -> frozenset[str]:
     return frozenset(tokenize(head)) | frozenset(head if is_cjk(head) else ())
 
 
-_NOUN: Final = re.compile(
+_NOUN: Final = lazy_pattern(
     rf"\bhow many (?:[\w'’-]{{1,24}} )?({_PLURAL})"
     r"|\bhow many (?!people |persons |things |times )(?:[\w'’-]{1,24} ){0,2}?([\w'’-]{1,24})"
     r"(?= (?:do|does|did|are|is|was|were|has|have|had|can|may|must|should|will|would|of|in|on|at|for|per)\b|\W*$)"
@@ -215,7 +216,7 @@ _NOUN: Final = re.compile(
     r"|([\u4e00-\u9fff]{2})(?:是谁|叫什么|是哪|在哪|是多少|有多少|要?多少钱|是什么时候|是几)",
     re.IGNORECASE,
 )
-_ANY_NOUN: Final = re.compile(
+_ANY_NOUN: Final = lazy_pattern(
     r"things?|ones?|people|persons?|ways?|times?|parts?|others?|items?|places?", re.IGNORECASE
 )
 

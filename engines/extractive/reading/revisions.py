@@ -3,50 +3,52 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import announcing
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of, same_kind, same_written
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _WEAKEST: Final = (announcing.OPENS, announcing.NOW)
 """What announces a change only where no other words do."""
-_HEADED: Final = re.compile(
+_HEADED: Final = lazy_pattern(
     r"[\W_]*(?:amendment|addendum|supplement|erratum|corrigendum|补充协议|变更协议)", re.IGNORECASE
 )
 _HEAD: Final = 3
 """Statements of a document among which it says what it is."""
-_THE: Final = re.compile(r"^(?:The|Our|Your) ")
-_FIGURE_ON: Final = re.compile(
+_THE: Final = lazy_pattern(r"^(?:The|Our|Your) ")
+_FIGURE_ON: Final = lazy_pattern(
     r"(?:\b(?:\d|two|three|four|five|six|seven|eight|nine|ten|first|second)[^,;:]*)?$", re.IGNORECASE
 )
 _ABOVE: Final = 3
 """How many sentences of a paragraph before an announcement may say what it is about."""
-_HOLDING: Final = re.compile(r"以[^，,。;；]{1,12}为准")
+_HOLDING: Final = lazy_pattern(r"以[^，,。;；]{1,12}为准")
 _NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}|[a-z]\b"
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = lazy_pattern(
     rf"\b(?:clauses?|sections?|items?|articles?|paragraphs?|points?|chapters?|steps?|rules?|conditions?|annex)"
     rf"\s?\(?(?P<number>{_NUMBER})\)?|§\s?(?P<sign>{_NUMBER})"
     r"|(?<![\w.-])(?P<label>(?-i:[A-Z]{1,2})[0-9]{1,2}(?:\.[0-9]{1,2})?)(?![\w-])"
     r"|第(?P<han>[0-9]{1,3}|[一二三四五六七八九十]{1,3})[条章节款项点]",
     re.IGNORECASE,
 )
-_REVISING: Final = re.compile(
+_REVISING: Final = lazy_pattern(
     r"amend|correct|errat|chang|addend|supplement|revis|update|put right|变更|更正|勘误|调整|修订|补充|修改|更改|更新",
     re.IGNORECASE,
 )
-_NEWS: Final = re.compile(r"notice|release|what.?s new|\bnews\b|公告|启事|通知|通报", re.IGNORECASE)
+_NEWS: Final = lazy_pattern(r"notice|release|what.?s new|\bnews\b|公告|启事|通知|通报", re.IGNORECASE)
 _MOST_TEXT: Final = 300
 """Characters up to which a sentence may announce several changes."""
 _OPENING: Final = 9
 """How many statements a document opens with, the header of a mail included."""
 _HAN: Final = {char: n for n, char in enumerate("零一二三四五六七八九十")}
-_CLAUSE_BEGINS: Final = re.compile(r"[^,;:，。；：;]*")
-_CLAUSE: Final = re.compile(r"[^,;:，。；：;]*$")
-_CLAUSES: Final = re.compile(r"(?:[^,;，；]|,(?=\d))+")
+_CLAUSE_BEGINS: Final = lazy_pattern(r"[^,;:，。；：;]*")
+_CLAUSE: Final = lazy_pattern(r"[^,;:，。；：;]*$")
+_CLAUSES: Final = lazy_pattern(r"(?:[^,;，；]|,(?=\d))+")
 
-_STAYS: Final = re.compile(
+_STAYS: Final = lazy_pattern(
     r"^[^\d]{1,40} (?:is|are|was|were|remains?|stays?) (?:not affected|unaffected|unchanged|the same)[.!]?$"
     r"|^[^\d]{1,20}(?:不受影响|照旧|照常)[。！]?$",
     re.IGNORECASE,
@@ -98,7 +100,7 @@ def is_revising(document: Document) -> bool:
     return any(announcing.OPENS.search(statement.text) for statement in document.statements[:_OPENING])
 
 
-_TELLS: Final = re.compile(
+_TELLS: Final = lazy_pattern(
     r"\bchanges\b|\balterations\b|\bthings? (?:(?:has|have|is|are) )?(?:changed|shifted|different)\b|\bdifferent from\b"
     r"|\brelease[ _-]?notes?\b|\breleases\b|\bchangelog\b|\bwhat.?s new\b|\b(?:latest|last) news\b"
     r"|\breplaces\b|补充(?:通知|协议|公告|规定|说明)|变更|变动|调整",
@@ -108,6 +110,7 @@ _TELLS: Final = re.compile(
 _LEAST_REVISIONS: Final = 2
 
 
+@lru_cache(maxsize=DOCUMENTS_KEPT)
 def is_notice(document: Document) -> bool:
     """Whether a document is there to say what is otherwise than another one says."""
     titled = f"{document.name.replace('_', ' ')} {document.title}"
@@ -119,7 +122,8 @@ def is_notice(document: Document) -> bool:
     return 0 < least <= len({one.statement.number for one in revisions_of(document) if one.sure})
 
 
-def revisions_of(document: Document) -> list[AnnouncedRevision]:
+@lru_cache(maxsize=DOCUMENTS_KEPT)
+def revisions_of(document: Document) -> tuple[AnnouncedRevision, ...]:
     """The changes that a document announces, in order."""
     found: list[AnnouncedRevision] = []
     revising = is_revising(document)
@@ -145,7 +149,7 @@ def revisions_of(document: Document) -> list[AnnouncedRevision]:
             found.extend([revision, *announced[1:]] if revision else [])
             opens = revision is not None and (revision.kind == "correct" or revision.sure and not _has_value(revision))
             carried = statement if opens else carried if revision and goes_on else None
-    return [replace(_placed(one, document), announcing=is_news) for one in found]
+    return tuple(replace(_placed(one, document), announcing=is_news) for one in found)
 
 
 def announces(statement: Statement, value: str) -> bool:
@@ -174,7 +178,7 @@ def _replacements(statement: Statement) -> list[AnnouncedRevision]:
     return [one for one in found if one.sure and one.kind == "replace"]
 
 
-_YEARS: Final = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d ?年(?![\d度])")
+_YEARS: Final = lazy_pattern(r"(?<!\d)(?:1[5-9]|20)\d\d ?年(?![\d度])")
 """Years without a month: a sentence with several tells a history, and changes nothing now."""
 
 
@@ -308,37 +312,37 @@ def _revision(statement: Statement, text: str) -> AnnouncedRevision | None:
     if not found:
         return None
     _, number, match = min(found, key=lambda one: (announcing.PATTERNS[one[1]][1] in _WEAKEST, *one[:2]))
-    kind = announcing.PATTERNS[number][0]
+    kind, pattern = announcing.PATTERNS[number]
     groups = match.groupdict()
     old = (groups.get("old") or groups.get("han") or groups.get("was") or "").strip(" .")
     new = (groups.get("new") or groups.get("now") or groups.get("may") or text[match.end() :]).strip()
-    sure = match.re is not announcing.OPENS or (
+    sure = pattern is not announcing.OPENS or (
         any(char.isdigit() for char in new) and ":" in text[match.start() : match.end() + 40]
     )
     references = references_of(statement)
-    if match.re in (announcing.READS, announcing.TO, announcing.HAN_TO, announcing.HAN_CANCELS) and not terms_of(
+    if pattern in (announcing.READS, announcing.TO, announcing.HAN_TO, announcing.HAN_CANCELS) and not terms_of(
         text[: match.start()]
     ):  # "§ 4 shall read": the item's own number
         references |= set(statement.place.numbers[-1:])
-    if match.re in (announcing.NOT_FIGURE, announcing.COMPARED) and not any(map(str.isdigit, new)):
+    if pattern in (announcing.NOT_FIGURE, announcing.COMPARED) and not any(map(str.isdigit, new)):
         new = text[: match.start()]
-    if match.re is announcing.INSTEAD:
+    if pattern is announcing.INSTEAD:
         new = _FIGURE_ON.search(text[: match.start()])[0]  # type: ignore[index]
     return AnnouncedRevision(
-        statement, kind, old, text[: match.end()], new, _subject(statement, match), references, text, sure
+        statement, kind, old, text[: match.end()], new, _subject(statement, match, pattern), references, text, sure
     )
 
 
-def _subject(statement: Statement, match: re.Match[str]) -> frozenset[str]:
+def _subject(statement: Statement, match: re.Match[str], pattern: re.Pattern[str]) -> frozenset[str]:
     """The terms of the clause before the announcing words; of the whole sentence where there are too few."""
     before = match.string[: match.start()]
-    if match.re is announcing.FROM_TO:  # "raise the fee from £6 to £8"
+    if pattern is announcing.FROM_TO:  # "raise the fee from £6 to £8"
         before = match.string[: match.start("old")]
-    if match.re is announcing.NOT_QUOTED:
+    if pattern is announcing.NOT_QUOTED:
         return terms_of(f"{before} {match.string[match.end() :]}")
     if match.group() == "不再":
         return terms_of(_CLAUSE_BEGINS.match(match.string[match.end() :]).group())  # type: ignore[union-attr]
-    if match.re is announcing.OPENS or not terms_of(before):
+    if pattern is announcing.OPENS or not terms_of(before):
         return terms_of(match.string[match.end() :]) or statement.terms
     clause = _CLAUSE.search(before)
     terms = terms_of(clause.group() if clause else before)

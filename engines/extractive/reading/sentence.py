@@ -1,6 +1,5 @@
 """Sentences of a text taken apart for comparison: their words, values, names, denials, and the offsets of each."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,20 +10,21 @@ from agentic_memory_bank.engines.extractive.reading import lexicon
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import trimmed
 
 UnitKind = Literal["word", "stop", "value", "denial", "han", "name"]
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ0-9_]*(?:['’.-][A-Za-zÀ-ɏ0-9_]+)*|[0-9][A-Za-z0-9_.,:/-]*|[\u3400-\u9fff]+|[^\W\s]+"
 )
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
-_QUESTION: Final = re.compile(r"(?:[?？]\s*+[\"”’』」）)]*+\s*+|[吗呢嘛么]\W*+)$")
-_CHOICE: Final = re.compile(r"([\u3400-\u9fff])[不没]\1")
+_HAN: Final = lazy_pattern(r"[\u3400-\u9fff]")
+_QUESTION: Final = lazy_pattern(r"(?:[?？]\s*+[\"”’』」）)]*+\s*+|[吗呢嘛么]\W*+)$")
+_CHOICE: Final = lazy_pattern(r"([\u3400-\u9fff])[不没]\1")
 _CLAUSE_MARKS: Final = frozenset(",;:()[]，；：、（）—–")
-_CITATION: Final = re.compile(r"\[\s?[0-9]{1,3}\s?\]")
-_QUALIFIED: Final = re.compile(
+_CITATION: Final = lazy_pattern(r"\[\s?[0-9]{1,3}\s?\]")
+_QUALIFIED: Final = lazy_pattern(
     r"[A-Z0-9][^()\n]{0,60}?\s?\(\s?(?!\W{0,42}(?:born|b\.|died|d\.|[0-9\s]{1,42}[-–—]|[^()]{0,42}[–—−]|[^()]{0,42}--))([^()]{2,40}?)\s?\)"
 )
 _UNDENIED: Final = lexicon.UNDENIED_VERBS | {"only"}

@@ -13,52 +13,57 @@ from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, se
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.forms import ASKS
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.places import placed
 
 Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "template", "none"]
 
-_POSSIBLE: Final = re.compile(
+DOCUMENTS_KEPT: Final = 128
+"""How many documents are kept as they were read, with what is drawn from each."""
+_POSSIBLE: Final = lazy_pattern(
     r"\b(?:if|unless|would|maybe|perhaps|probably|suppose|supposing|whether|"
     r"(?<![^,;.] )(?<!\w )had (?:it|they|we|the)|"
     r"in case|rumou?r\w*|reportedly|estimate[ds]?|expect\w*)\b"
     r"|如果|假如|要是|倘若|万一|可能|也许|或许|估计|大概|预计|的话",
     re.IGNORECASE,
 )
-_PLANNED: Final = re.compile(
+_PLANNED: Final = lazy_pattern(
     r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?\b[^.;]{0,40}? to|"
     r"intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
     r"|计划|打算|希望|目标|争取|拟于|考虑|申请",
     re.IGNORECASE,
 )
-_PAST: Final = re.compile(
+_PAST: Final = lazy_pattern(
     r"\b(?:used to|formerly|previously|in those days|back then|at that time|last (?:year|month|time)|years? ago|"
     r"originally|once|in (?:my|our|their) time|the (?:old|former|previous|then)(?= [a-z]+ (?:of|was)\b))\b"
     r"|以前|过去|曾经|当时|去年|上次|往年|原先",
     re.IGNORECASE,
 )
-_TEMPLATE: Final = re.compile(r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount|address)[^\]]{0,20}\]", re.IGNORECASE)
-_EXAMPLE: Final = re.compile(r"\b(?:for example|for instance|e\.g\.|such as)|例如|比如|示例|举例", re.IGNORECASE)
-_FIELD: Final = re.compile(r"[\W_]*[^\W\d_]{2,24}[ *]{0,3}[:：][ *]{0,3}[^\w\s]{0,2}\d")
-_NONE_OF: Final = re.compile(r"[Nn]o [a-z]{3,20}[.!]?")
-_QUOTE: Final = re.compile(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
-_OPINION: Final = re.compile(
+_TEMPLATE: Final = lazy_pattern(
+    r"_{3,}|\{\{|<[a-z_ ]{2,30}>|\[(?:name|date|amount|address)[^\]]{0,20}\]", re.IGNORECASE
+)
+_EXAMPLE: Final = lazy_pattern(r"\b(?:for example|for instance|e\.g\.|such as)|例如|比如|示例|举例", re.IGNORECASE)
+_FIELD: Final = lazy_pattern(r"[\W_]*[^\W\d_]{2,24}[ *]{0,3}[:：][ *]{0,3}[^\w\s]{0,2}\d")
+_NONE_OF: Final = lazy_pattern(r"[Nn]o [a-z]{3,20}[.!]?")
+_QUOTE: Final = lazy_pattern(r"[“\"「『][^”\"」』]{8,600}[”\"」』]?")
+_OPINION: Final = lazy_pattern(
     r"\b(?:I|thinks?|thought|believes?|feels?|reckons?|guess(?:es)?|wrote|asked|joked)\b|我(?!馆|公司|校|市|院|局|所|会|社|店|国|省|县|区)|觉得|认为|说他|说她|听说",
 )
 _NOTE: Final = 20
 """Most sentences of a note that is more than one paragraph."""
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy_pattern(
     r"(?<![A-Za-z])(?:v(?:er(?:sion)?)?\.?\s?)?[A-Za-z]{0,4}[-_.]?\d(?:[^\W\u3400-\u9fff]|\.)*|[A-Z]{1,3}\d\w*"
     r"|\b(?:option|plan|variant|version|lot|team|group|class|unit|block|building|type|model|site|branch) [A-Z]\b",
     re.IGNORECASE,
 )
-_HAN_LABEL: Final = re.compile(
+_HAN_LABEL: Final = lazy_pattern(
     r"(?i:\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|winter)\b)"
     r"|[春夏秋冬]季|[上下]半年|(?<![一二三四五六七八九十])[一二三四五六七八九十]{1,4}(?=[号期届楼层班栋幢室组队]|年级|单元|学期)|[甲乙丙丁]方?(?=队|组|班|公司)"
     r"|(?<=方案)[一二三四五六七八九十]{1,3}|[甲乙丙丁](?=方案|案)|(?<![\u4e00-\u9fff])[春夏秋冬](?![\u4e00-\u9fff])"
 )
-_COUNTED_NAME: Final = re.compile(
+_COUNTED_NAME: Final = lazy_pattern(
     r"(?:doc(?:ument)?s?|files?|te?xt|notes?|sources?|inputs?|uploads?|scans?|untitled|文档|文件|文本|笔记)"
     r"[-_ ]?\(?\d{1,3}\)?",
     re.IGNORECASE,
@@ -126,7 +131,7 @@ class Statement:
         return found[0] if len(found) == 1 else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one that was read is kept, and what is drawn from it is kept by which one it is
 class Document:
     """A document as a list of statements.
 
@@ -169,7 +174,7 @@ class Document:
         return frozenset(term for statement in self.statements for term in statement.terms | statement.about)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=DOCUMENTS_KEPT)
 def read(text: str, name: str = "") -> Document:
     """Read a document.
 

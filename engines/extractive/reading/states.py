@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
 _TABLE: Final = r"""
 required = must|ha(?:s|ve) to|required?|requires|compulsory|mandatory|obligatory|necessary|need(?:s|ed)?
          | optional|voluntary|unnecessary
@@ -38,15 +40,15 @@ insured  = insured | uninsured | 投保|(?<!没)上保险|(?<!没)买了?[^，�
 whole    = assembled|in one piece | in parts|unassembled|flat[- ]packed|yourself
          | 整装|已组装|组装好 | 散件|自行组装|自行安装
 """
-_DENIAL: Final = re.compile(
+_DENIAL: Final = lazy_pattern(
     r"\b(?:not|no|never|none|nobody|without|neither|nor|cannot)\b|n['’]t\b|不|没有?|未|无(?!论)", re.IGNORECASE
 )
-_UNDENIED: Final = re.compile(
+_UNDENIED: Final = lazy_pattern(
     r"\b(?:not only|no longer than|no later|no more than|no less|not just)\b|不仅|不但|不过|不同"
 )
 
 
-_NONE: Final = re.compile(
+_NONE: Final = lazy_pattern(
     r"\W{0,4}(?:sorry )?no\b(?= (?!one\b|longer|later|more|less|fewer|sooner|doubt|need|problem|idea|change)[a-z])",
     re.IGNORECASE,
 )
@@ -70,8 +72,8 @@ class SaidState:
     end: int
 
 
-_ROW: Final = re.compile(r"^(\w+) *=(.*(?:\n +\|.*)*)", re.MULTILINE)
-_COLUMN: Final = re.compile(r" \|(?= )|\n +\| ?")
+_ROW: Final = lazy_pattern(r"^(\w+) *=(.*(?:\n +\|.*)*)", re.MULTILINE)
+_COLUMN: Final = lazy_pattern(r" \|(?= )|\n +\| ?")
 
 
 def _listed() -> tuple[str, dict[str, tuple[str, bool]]]:
@@ -89,7 +91,7 @@ def _listed() -> tuple[str, dict[str, tuple[str, bool]]]:
 
 
 _WORDS, _NAMED = _listed()
-_STATES: Final = re.compile(_WORDS, re.IGNORECASE)
+_STATES: Final = lazy_pattern(_WORDS, re.IGNORECASE)
 
 
 def states_in(clause: str) -> Iterator[SaidState]:

@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.reading.number_words import (
     spelled_amount,
 )
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _SUFFIXES: Final = {
     **{"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "trillion": 1e12},
@@ -33,7 +34,6 @@ _MONTHS: Final = {
     **numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1),
     "sept": 9,
 }
-
 _CURRENCY: Final = {
     **{"$": "dollar", "us$": "dollar", "usd": "dollar", "€": "euro", "eur": "euro", "£": "sterling", "gbp": "sterling"},
     **{"¥": "yuan", "￥": "yuan", "cny": "yuan", "rmb": "yuan"},
@@ -47,7 +47,7 @@ _YEAR: Final = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})"
 _DAY: Final = r"(?P<{0}>[0-3]?[0-9])(?:st|nd|rd|th)?"
 _HAN: Final = "〇零一二三四五六七八九十"
 _DATE_PATTERNS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<![A-Za-z0-9_.]){_YEAR.format('year')}[-/.](?P<month>[01]?[0-9])[-/.](?P<day>[0-3]?[0-9])(?![A-Za-z0-9_-])",
         rf"(?P<year>(?<![0-9])[0-9]{{4}}|[{_HAN}]{{4}})\s?年\s?(?P<month>[0-9]{{1,2}}|[{_HAN}]{{1,2}})\s?月\s?(?:(?P<day>[0-9]{{1,2}}|[{_HAN}]{{1,3}})\s?[日号])?",
@@ -60,20 +60,20 @@ _DATE_PATTERNS: Final = tuple(
         rf"(?<![A-Za-z0-9_.,$€£¥#/])(?<![A-Za-z]-)(?<![^0-9][0-9][0-9]-){_YEAR.format('year')}(?P<decade>s)?(?![A-Za-z0-9_%]|[.,][0-9]|-[a-z])",
     )
 )
-_NUMBER: Final = re.compile(
+_NUMBER: Final = lazy_pattern(
     r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥]|(?:EUR|USD|GBP|CNY|RMB)(?=[ \d]))?\s{0,4}"
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
     r"(?:(?P<ordinal>st|nd|rd|th)\b|\s{0,4}(?P<suffix>thousand|million|billion|trillion|dozen|hundred|bn|mn|k|万亿|千万|百万|万|亿|千)(?![a-z])|(?P<joined>m)(?![a-z0-9])(?=\s+(?:people|users|dollars)))?",
     re.IGNORECASE,
 )
-_HAN_NUMBER: Final = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+")
+_HAN_NUMBER: Final = lazy_pattern(r"第?[零〇一二两三四五六七八九十百千万亿]+")
 _NUMBER_WORD: Final = "|".join(sorted((*CARDINALS, *ORDINALS), key=len, reverse=True))
-_WORD: Final = re.compile(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
-_AFTER: Final = re.compile(
+_WORD: Final = lazy_pattern(rf"(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))*\b|[A-Za-z]+", re.IGNORECASE)
+_AFTER: Final = lazy_pattern(
     r"(?:\s{0,4}|-)(?P<unit>%|°\s?[CF]|℃|℉|degrees?\s(?:[CF]\b|[Cc]elsius|[Ff]ahrenheit)"
     r"|(?:square|cubic|sq)\s(?:m|km|ft|metres?|meters?|feet|foot|kilomet(?:re|er)s?)\b|km/h\b|[A-Za-z]+[2²3³]?)"
 )
-_COUNTED: Final = re.compile(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
+_COUNTED: Final = lazy_pattern(r"(?:\s{0,4}|-)((?:[A-Za-z][\w'’-]*\s+){0,2}?)([A-Za-z][\w'’-]*)")
 _FUNCTION_WORDS: Final = """
     the a an of in on at to from by for with and or as is are was were be been has have had who which that than it
     its his her their after before until when while but not per
@@ -81,19 +81,19 @@ _FUNCTION_WORDS: Final = """
 _NOT_COUNTED: Final = frozenset(_FUNCTION_WORDS.split())
 _WHO_IS_COUNTED: Final = "people men women children soldiers students users screens employees residents inhabitants"
 _PEOPLE: Final = frozenset(_WHO_IS_COUNTED.split())
-_DIGIT_BEFORE: Final = re.compile(r"[0-9][\s-]?$")
-_NO_RANK: Final = re.compile(r"\s*(?:s\b|later|before|after|per)")
-_BOUND_BELOW: Final = re.compile(
+_DIGIT_BEFORE: Final = lazy_pattern(r"[0-9][\s-]?$")
+_NO_RANK: Final = lazy_pattern(r"\s*(?:s\b|later|before|after|per)")
+_BOUND_BELOW: Final = lazy_pattern(
     r"(?:(?<!no )(?<!not )more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
     r"\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
-_BOUND_ABOVE: Final = re.compile(
+_BOUND_ABOVE: Final = lazy_pattern(
     r"(?:less than|under|at most|below|n(?:o|ot) more than|(?<!go )(?<!goes )(?<!went )(?<!gone )(?<!going )up to|"
     r"fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
-_ROUGH_BEFORE: Final = re.compile(
+_ROUGH_BEFORE: Final = lazy_pattern(
     r"(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|some|c\.|ca\.?|estimated)|大约|约|近|将近)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
@@ -130,9 +130,9 @@ class Value:
     step: float = 0.0
 
 
-_RANGE: Final = re.compile(r"\s?(?:to|[-–—~～至到])\s?")
+_RANGE: Final = lazy_pattern(r"\s?(?:to|[-–—~～至到])\s?")
 _LONGEST_LINK: Final = 4
-_CHANGES_FROM: Final = re.compile(
+_CHANGES_FROM: Final = lazy_pattern(
     r"(?:\b(?:ris|rais|rose|increas|grow|grew|go|went|drop|fall|fell|reduc|lower|cut|chang|extend|"
     r"shorten|mov|adjust|brought|up|down)\w*\b[^.;]{0,20}\bfrom|[由从原])\s?$",
     re.IGNORECASE,
@@ -379,7 +379,7 @@ def _spelled(text: str, run: list[re.Match[str]]) -> list[Value]:
     return [_number(text, run[0].start(), run[-1].end(), amount, ordinal=ordinal)]
 
 
-_HAN_HALF: Final = re.compile(r"(?<![个年月天点大多小上下前后])半(?=个?小时|个月|年(?!级)|天)")
+_HAN_HALF: Final = lazy_pattern(r"(?<![个年月天点大多小上下前后])半(?=个?小时|个月|年(?!级)|天)")
 
 
 def _han_numbers(text: str) -> list[Value]:

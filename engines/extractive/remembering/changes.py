@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_ki
 from agentic_memory_bank.engines.extractive.remembering.successors import named_anew, succeeded_clause
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -40,12 +41,12 @@ _KIN: Final = frozenset(
     )
 )
 """Of whom much is told: what is said of one of them again is not the same thing anew."""
-_KIN_CHINESE: Final = re.compile(
+_KIN_CHINESE: Final = lazy_pattern(
     r"我?们?家?(?:爸爸?|妈妈?|姐姐?|妹妹?|哥哥?|弟弟?|爷爷|奶奶|外[婆公]|姥[姥爷]|儿子|女儿|闺女|孩子|老[婆公]|媳妇|[男女]?朋友|同学|邻居)"
 )
-_NICKNAME: Final = re.compile(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
+_NICKNAME: Final = lazy_pattern(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
 
-_CHANGE: Final = re.compile(
+_CHANGE: Final = lazy_pattern(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to|chang(?:ed|ing|es? (?:to|from))"
     r"|moved|moving|moves? (?:it|to|the|our|my|in|out|back)"
     r"|shift(?:ed|s)?|push(?:ed|ing)|postpon(?:ed|ing)|resched\w{1,8}|delayed"
@@ -66,7 +67,7 @@ _CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
-_END: Final = re.compile(
+_END: Final = lazy_pattern(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to"
     r"|(?:chang|mov)(?:ed|ing)\b[^,.]{1,40}\bto"
     r"|scratch that|correction|replac(?:ed|es|ing)|t(?:ook|akes?|aking) over|cancel(?:l?ed)|called off"
@@ -77,30 +78,30 @@ _END: Final = re.compile(
     re.IGNORECASE,
 )
 """How they announce that something is over, or another thing in its place."""
-_ANEW: Final = re.compile(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
-_ANEW_CHINESE: Final = re.compile(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
+_ANEW: Final = lazy_pattern(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
+_ANEW_CHINESE: Final = lazy_pattern(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
 """What somebody calls new: there was another one before, if the same word was said of it."""
-_INSTEAD: Final = re.compile(
+_INSTEAD: Final = lazy_pattern(
     r"\b(?:instead of|rather than|in place of) (?P<thing>(?:[\w'-]{1,20} ){0,2}[\w'-]{1,20})"
     r"|(?:而不是|不(?:在|去|用|吃|喝|住|坐))(?P<zh>[\u4e00-\u9fff]{2,4}?)(?:了|[，。,]|$)",
     re.IGNORECASE,
 )
 """What another thing is in the place of."""
-_AGENT: Final = re.compile(r"^[^把让]*[把让]")
+_AGENT: Final = lazy_pattern(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
-_NOT: Final = re.compile(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
+_NOT: Final = lazy_pattern(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
 """A value that is said not to be the one."""
-_JOINTS: Final = re.compile(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
+_JOINTS: Final = lazy_pattern(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
 """What joins clauses, more than once where one between them is gone."""
-_OPENING_JOINT: Final = re.compile(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
+_OPENING_JOINT: Final = lazy_pattern(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
 """What joins clauses where the first of a sentence is gone."""
-_SCRATCHED: Final = re.compile(
+_SCRATCHED: Final = lazy_pattern(
     r"\b(?:the|my|our|that) (?P<topic>[\w'-]{3,20}(?: [\w'-]{3,20})?) (?:thing|bit|part|stuff|business|rule)\W{1,3}"
     r"(?:scratch|scrap|forget|ignore) (?:that|what i (?:said|told you))\b",
     re.IGNORECASE,
 )
 """What is taken back by what it is about: "the walking thing, scratch what I said"."""
-_DENIED: Final = re.compile(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
+_DENIED: Final = lazy_pattern(r"(?P<topic>[^不]{0,20})不(?![完到好起下])(?P<rest>[^不]{1,20})")
 
 
 @lru_cache(maxsize=_HELD)

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
 MOST: Final = 40
 """Clauses of a memory that are compared."""
-_CLAUSE: Final = re.compile(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
-_DAY: Final = re.compile(
+_CLAUSE: Final = lazy_pattern(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
+_DAY: Final = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
     r"|\b(?:sat|sun)\b(?=\W*+(?:\d|to\b|till\b|until\b|[&/]))"
     r"|\b(?:january|february|march|april|may|june|july|august"
@@ -20,11 +21,11 @@ _DAY: Final = re.compile(
     r"|(?:星期|礼拜)[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
-_DATE: Final = re.compile(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
+_DATE: Final = lazy_pattern(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
 """Figures of a date, which are no amount."""
-_TURNING: Final = re.compile(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
+_TURNING: Final = lazy_pattern(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
 """Words of a change that say nothing of what changes."""
-_AMOUNT: Final = re.compile(
+_AMOUNT: Final = lazy_pattern(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
     r"|ninety|hundred|half|twice|once (?:a|every))\b"
     r"|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",

@@ -8,6 +8,7 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms
 from agentic_memory_bank.engines.extractive.remembering.life import kin_in
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -17,19 +18,19 @@ MOST_READ: Final = 600
 """Characters of a memory that are read for what is said to be wrong."""
 _VALUE: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8}|(?-i:[A-Z])[a-z]{1,15})"
 _NUMBER: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8})"
-_CORRECTED: Final = re.compile(
+_CORRECTED: Final = lazy_pattern(
     rf"(?P<topic>[^，。；、,;.!?\n]{{0,40}})(?:不是|\b(?:isn't|is not|aren't|wasn't|weren't|not)\s)\s?(?P<old>{_VALUE})"
     rf"[^，。,;.!?\n]{{0,12}}[，,]\s?(?:而是|应该是|是|but |it's |it is |they're |make that )?{_VALUE}",
     re.IGNORECASE,
 )
 """A value beside the one that is wrong: "isn't 7.2, it's 7.9", 不是七点二，七点九."""
-_SAID_WRONG: Final = re.compile(
+_SAID_WRONG: Final = lazy_pattern(
     rf"(?:\bi (?:said|told you|wrote)|(?:上[回次]|之前|刚才|刚刚)我?(?:跟你)?说(?:的|过)?|我说的?)"
     rf"(?P<topic>[^，。；,;.!?\n]{{0,30}}?)(?P<old>{_NUMBER})(?P<unit> ?\w{{0,12}})",
     re.IGNORECASE,
 )
 """A value that was told before, where another one is given for it: "I said 610 acres, … it's 540"."""
-_ADMITS: Final = re.compile(
+_ADMITS: Final = lazy_pattern(
     r"\b(?:correction|correct(?:ed)?|wrong|mistake|misspoke|mixed (?:it |them )?up)\b|错|更正|纠正|为准", re.IGNORECASE
 )
 """What says that something was told wrong."""
@@ -37,7 +38,7 @@ _THIRD: Final = (
     re.compile(r"\b(?:she|hers?)\b|她", re.IGNORECASE),
     re.compile(r"\b(?:he|his|him)\b|他", re.IGNORECASE),
 )
-_EACH_VALUE: Final = re.compile(_VALUE)
+_EACH_VALUE: Final = lazy_pattern(_VALUE)
 
 
 def corrected_in(new: str, old: str) -> Iterator[Span]:

@@ -11,6 +11,7 @@ from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.text.attribution import USER, attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span, merged
 
@@ -25,36 +26,36 @@ _READ: Final = 400
 _SPLIT: Final = 4
 """Characters from which a Chinese phrase may stand apart in a memory, in words of at least two."""
 
-_CHINESE: Final = re.compile(r"[\u3400-\u9fff]+")
-_BREAK: Final = re.compile(
+_CHINESE: Final = lazy_pattern(r"[\u3400-\u9fff]+")
+_BREAK: Final = lazy_pattern(
     r"(?:[;，；：]|[,:](?!\d))\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
     r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))|(?<=[a-z]{2})[.?]{1,3}\s+(?=[a-z]+ )"
 )
-JOINED: Final = re.compile(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
-_OF_ONESELF: Final = re.compile(r"\W*(?:不过|但是?|所以|而且|然后)?(?:我|咱|你|您|[^她他]{1,4}[说问让叫])")
-_AND_I: Final = re.compile(r"\s*and (?:I|me|my \w+)\b", re.IGNORECASE)
+JOINED: Final = lazy_pattern(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
+_OF_ONESELF: Final = lazy_pattern(r"\W*(?:不过|但是?|所以|而且|然后)?(?:我|咱|你|您|[^她他]{1,4}[说问让叫])")
+_AND_I: Final = lazy_pattern(r"\s*and (?:I|me|my \w+)\b", re.IGNORECASE)
 _NAMED: Final = 40
 """Characters of a piece that may only name one of two: "Sam" in "Sam and I are moving"."""
-GOES_ON: Final = re.compile(
+GOES_ON: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|because|since|also)\b\W*)*(?:(?:she|he)s?|they|her|his|their|who|whose)(?:'s|'d|'ll|'re|'ve)?\b"
     r"|\W*(?:而且|但是?|所以|因为|还)?[她他](?!们)",
     re.IGNORECASE,
 )
 """A piece that goes on about whom the one before it names."""
-_GOES_ON_CHINESE: Final = re.compile(
+_GOES_ON_CHINESE: Final = lazy_pattern(
     r"\W*(?:[嫁娶是有要会在得住做当跟被说想没不刚]|打算|准备|已经|正在|一直|听说|今年|明年|现在|目前|一共|总共|每个?[月年天周次]"
     r"|我[得要会想去来就也还]{0,3}[送陪帮当给替]|对我|[送帮找带陪]过)"
 )
 """A piece that leaves out its subject, which is that of the piece before; or what the speaker does for them."""
-_MINE: Final = re.compile(r"\A\W*(?:我们?(?:家|的)?|咱们?|那个|这个)?")
-_INTRODUCES: Final = re.compile(r"\A[^，。；]{0,12}有一?[个位]")
+_MINE: Final = lazy_pattern(r"\A\W*(?:我们?(?:家|的)?|咱们?|那个|这个)?")
+_INTRODUCES: Final = lazy_pattern(r"\A[^，。；]{0,12}有一?[个位]")
 """How somebody is brought up of whom more is said: "社区舞蹈队有个老吴"."""
-_WORD: Final = re.compile(r"\w+(?:'\w+)?")
-_NOTE: Final = re.compile(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
+_WORD: Final = lazy_pattern(r"\w+(?:'\w+)?")
+_NOTE: Final = lazy_pattern(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
 
-_THEY: Final = re.compile(r"\b(?:she|he|her|him|his|hers)\b", re.IGNORECASE)
-_OF_THEM: Final = re.compile(r"[她他](?P<what>[\u3400-\u9fff]{2,12})")
+_THEY: Final = lazy_pattern(r"\b(?:she|he|her|him|his|hers)\b", re.IGNORECASE)
+_OF_THEM: Final = lazy_pattern(r"[她他](?P<what>[\u3400-\u9fff]{2,12})")
 _NAME_CHINESE: Final = 3
 """Characters of a Chinese name, at most."""
 _KIN: Final = roots_of(
@@ -71,13 +72,13 @@ _VERBS: Final = (
     r"|pays?|paid|gave|gives|uses?|used|prefers?|started|starts|quit|left|met|sold|sells?|called|calls?|named|charges?"
     r"|charged|costs?|wears?|wore|speaks?|spoke|asks?|asked|knows?|knew|thinks?|thought|sleeps?|slept|sings?|sang"
 )
-VERB_INSIDE: Final = re.compile(
+VERB_INSIDE: Final = lazy_pattern(
     rf"(?<=\w)(?:(?<=I)'(?:m|ve|d|ll)|(?<=[eyt])'(?:s|re|d|ll|ve)(?=\s(?:not|now|a|an|the|in|at|on|\w+ing)\b)"
     rf"|\s(?:{_VERBS}))\b",
     re.IGNORECASE,
 )
 """Where what is said of a subject begins, behind the subject."""
-_NO_SUBJECT: Final = re.compile(
+_NO_SUBJECT: Final = lazy_pattern(
     rf"(?P<joint>[\s,;]*(?:(?:and|but|then|so)\s+)*)(?:(?:(?:also|then|now|always|never|usually|only"
     rf"|still)\s+)?(?:{_VERBS})"
     r"|(?:also|still|always|never|usually|often)\s+\w{2,20}(?:s|ed))\b",

@@ -46,7 +46,6 @@ LONGEST_CODE: Final = 12
 """Characters of the same in Chinese, which writes no spaces."""
 LONGEST_QUOTE: Final = 600
 """Characters; a longer sentence is a text that somebody pasted."""
-
 LONGEST_MEMORY: Final = 400
 """Characters of several sentences in one memory."""
 MOST_FACTS: Final = 60

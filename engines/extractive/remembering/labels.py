@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LONGEST: Final = 120
@@ -20,8 +21,8 @@ MOST_WORDS: Final = 4
 MOST_OF_VALUE: Final = 4
 """Words of a value, or twice as many Chinese characters: what goes on is prose."""
 
-_PROSE: Final = re.compile(r", |[，；;。]\s?\S")
-_ENGLISH: Final = re.compile(
+_PROSE: Final = lazy_pattern(r", |[，；;。]\s?\S")
+_ENGLISH: Final = lazy_pattern(
     r"\W{0,3}(?P<newest>(?:final|new|current|updated|revised|latest) )?(?:(?:the|our|my) )?"
     r"(?P<label>[a-z][\w'-]{1,30}(?: [a-z][\w'-]{1,30}){0,3}?)"
     r"(?: ?[:=] ?(?P<now>now )?"
@@ -30,7 +31,7 @@ _ENGLISH: Final = re.compile(
     r"(?P<value>\S[^\n:]{0,60})",
     re.IGNORECASE,
 )
-_CHINESE: Final = re.compile(
+_CHINESE: Final = lazy_pattern(
     r"\W{0,3}(?P<newest>最终|最新|新的?|现在的?|目前的?)?(?P<label>[\u4e00-\u9fff]{2,6}?)"
     r"(?:[:：](?P<now>现在)?|(?P<changed>(?:已经?)?(?:增加|提高|减少|调整|上调|下调|降低|降|涨|改)(?:到|为|至|成)|现在是))"
     r"(?P<value>\S[^\n:：]{0,30})"

@@ -47,7 +47,7 @@ _OF_ANOTHER_CHINESE: Final = lazy_pattern(
     r"\A\W*(?:我们?的?|咱们?)?(?P<who>表[姐妹哥弟]|堂[姐妹哥弟]|姐夫|嫂子|姐姐?|妹妹?|哥哥?|弟弟?|同事|朋友|闺蜜|同学|邻居|室友|女儿|儿子|闺女|老板"
     r"|领导|隔壁|人家|别人|楼[上下]|妈妈?|爸爸?|爷爷|奶奶|姥姥|姥爷|外婆|外公|婆婆|公公|亲戚|叔叔|舅舅|姑姑|阿姨)"
 )
-_CALLED: Final = re.compile(r" [A-Z][\w-]+")
+_CALLED: Final = lazy_pattern(r" [A-Z][\w-]+")
 _BESIDES: Final = lazy_pattern(
     r"\b(?:also|another|as well|too|besides|on top of|in addition|a second|extra)\b"
     r"|也|另外|此外|再(?:加|报|买|订)|还(?:报|有|要|加|买|学)",
@@ -66,8 +66,8 @@ _VERB: Final = lazy_pattern(
 )
 _FOLLOWS: Final = lazy_pattern(r"\s*(?:so|which|that's why|hence)\b|\s*(?:所以|因此|这样)", re.IGNORECASE)
 """What is only so because of what stands before it."""
-_STOP: Final = re.compile(r"[.!?。！？\n]|\s-\s")
-_QUOTED: Final = re.compile(r"[\"“”「『]")
+_STOP: Final = lazy_pattern(r"[.!?。！？\n]|\s-\s")
+_QUOTED: Final = lazy_pattern(r"[\"“”「『]")
 
 _PRONOUN: Final = (
     r"(?!(?:It|That|This|They|There|He|She|The|My|Our|Your|What|Not|You|When|If|So|And|But|Now|Then|Today)\b)"
@@ -91,13 +91,13 @@ _ENDED_CHINESE: Final = lazy_pattern(
     r"(?![\d一二两三四五六七八九十百千万几])"
     r"|不(?:再)?(?P<b>(?![用行对错见好得知是到少多管说要过如同会能想敢来去明懂清])[\u4e00-\u9fff]{2,4}?)了(?=[，。！,.!\s]|改|换|\Z)"
 )
-_ONCE: Final = re.compile(r"(?:[今明昨后][天晚早]|[这下上][次周回])[^，。！？]{0,12}\Z")
-_HAS_NAME: Final = re.compile(rf"(?<=[\w,] ){_PRONOUN}[A-Z][a-z]+")
-_SOMEBODY: Final = re.compile(
+_ONCE: Final = lazy_pattern(r"(?:[今明昨后][天晚早]|[这下上][次周回])[^，。！？]{0,12}\Z")
+_HAS_NAME: Final = lazy_pattern(rf"(?<=[\w,] ){_PRONOUN}[A-Z][a-z]+")
+_SOMEBODY: Final = lazy_pattern(
     rf"(?<=[\w,] )(?:{_PRONOUN}[A-Z][a-z]+|[Hh]e|[Ss]he|[Tt]hey)\b|[他她]|[小老阿晓][\u4e00-\u9fff](?=[也都又最现]|\Z)"
 )
-_LAST_CLAUSE: Final = re.compile(r"[^,;.!?，。；！？]*\Z")
-_SPEAKER: Final = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur)\b")
+_LAST_CLAUSE: Final = lazy_pattern(r"[^,;.!?，。；！？]*\Z")
+_SPEAKER: Final = lazy_pattern(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur)\b")
 _IDLE: Final = frozenset(
     tokenize("it that this them him her go do have be get use want need like see really just still at all much there")
 )

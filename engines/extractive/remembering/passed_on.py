@@ -11,17 +11,18 @@ from typing import Final, NamedTuple
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks, says_enough
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import PASTED, is_order
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 
 LONGEST: Final = 600
 """Characters of a message; a longer one is a text."""
 
-_LED_IN: Final = re.compile(
+_LED_IN: Final = lazy_pattern(
     r"(?<![^\n:：。.!?！？])(?P<lead>[^\n:：。.!?！？]{4,80}+)(?:[:：][ \t]*+(?:\n[ \t]*+)?|\n[ \t]*+)"
     r"(?P<quote>\"[^\"]{12,600}\"|“[^”]{6,600}”|「[^」]{6,600}」|『[^』]{6,600}』"
     r"|(?:>[^\n>]{11,300}+(?:\n|\Z)){1,8}+)"
 )
-_CAME: Final = re.compile(
+_CAME: Final = lazy_pattern(
     r"\A\W*from (?:my|our|the) (?:[\w'-]+ ){0,2}(?:boss|manager|landlord|landlady|school|nursery|club|team|bank|office"
     r"|doctor|surgery|clinic|hospital|teacher|coach|mum|mom|dad|sister|brother|wife|husband|neighbou?r|agency|company"
     r"|council|hotel|venue|supplier|brewery|airline|garage)\b|\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed"
@@ -36,20 +37,20 @@ _CAME: Final = re.compile(
 """How somebody says that a message came to them."""
 
 
-_OF_NOBODY: Final = re.compile(
+_OF_NOBODY: Final = lazy_pattern(
     r"^\W*+(?:(?:he|she|they|it|someone|somebody)\b(?!.*\b(?:me|us)\b)|(?:他|她|它|有人)(?!.*我))", re.IGNORECASE
 )
 """A lead that names no sender and does not say that it came to the user: a quotation."""
 
 
-_WORKED_ON: Final = re.compile(
+_WORKED_ON: Final = lazy_pattern(
     r"\b(?:translate|translation|correct|proofread|rewrite|rephrase|improve|shorten|summari[sz]e|edit|polish|wrong with"
     r"|version of|reply to|answer to|story|novel|poem|song|lyrics|code|script|query)\b"
     r"|翻译|改写|润色|修改|总结|回复一下|作文|诗|小说|歌词|代码",
     re.IGNORECASE,
 )
 """A text that is to be worked on, or was made up."""
-_TO_AN_ASSISTANT: Final = re.compile(
+_TO_AN_ASSISTANT: Final = lazy_pattern(
     r"\b(?:from now on|always|never|must|user prefers)\b[^.!?]{0,40}\b(?:answer|reply|respond|say|tell|recommend|sudo"
     r"|instructions?|memor(?:y|ies)|share (?:the|all))\b",
     re.IGNORECASE,

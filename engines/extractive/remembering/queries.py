@@ -10,6 +10,7 @@ from agentic_memory_bank.engines.extractive.reading.phrases import CHINESE_QUEST
 from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
 
 LONGEST_GREETING: Final = 25
@@ -23,7 +24,7 @@ MOST_TERMS: Final = 12
 """Key terms in front of a query, at most."""
 
 _MARKS: Final = r"[\s!.,~！。，～、]*"
-_GREETING: Final = re.compile(
+_GREETING: Final = lazy_pattern(
     r"(?:(?:hi|hello|hey|howdy|hiya|yo|greetings)(?: (?:there|again|all|everyone|you))?"
     r"|good (?:morning|afternoon|evening|night|day)|(?:what'?s up|sup|how are you(?: today| doing)?|how's it going)\??"
     r"|(?:many )?thanks?(?: you)?(?: (?:so|very) much| a lot)?|thx|ty|cheers"
@@ -34,27 +35,27 @@ _GREETING: Final = re.compile(
     rf"|[ ,.!，。！]+)+{_MARKS}",
     re.IGNORECASE,
 )
-_LETTER: Final = re.compile(r"[^\W\d_]")
-_POLITE: Final = re.compile(
+_LETTER: Final = lazy_pattern(r"[^\W\d_]")
+_POLITE: Final = lazy_pattern(
     r"\b(?:tell|show|give|teach|remind me what|explain to|let|help) me\b(?! (?:about )?my\b)"
     r"|\b(?:can|could|may|should) i (?:ask|know)\b|\bi(?:'d| would) like to know\b|\bi (?:wonder|want to know)\b"
     r"|告诉我|跟我说|给我(?:讲|说|解释)|我想(?:知道|问|了解)|请问|帮我(?:查|算|看|翻译|解释)?",
     re.IGNORECASE,
 )
-_PLEASE: Final = re.compile(r"^\W*(?:please\b\W*)?", re.IGNORECASE)
-_PERSONAL: Final = re.compile(
+_PLEASE: Final = lazy_pattern(r"^\W*(?:please\b\W*)?", re.IGNORECASE)
+_PERSONAL: Final = lazy_pattern(
     r"(?<![\w-])(?:i|me|my|mine|myself|i[’'](?:m|ve|ll|d)|we|us|our|ours|ourselves|we[’'](?:re|ve|ll|d))(?![\w-])"
     r"|[我俺咱]|(?<!本)本人",
     re.IGNORECASE,
 )
-_EARLIER: Final = re.compile(
+_EARLIER: Final = lazy_pattern(
     r"\b(?:remember|remind|recall|again|last time|before|earlier|previous(?:ly)?|already|yesterday|we (?:said"
     r"|discussed)"
     r"|(?:you|did you) (?:said|say|told|mentioned?|suggested?|recommended?))\b"
     r"|记得|上次|之前|以前|刚才|昨天|提过|说过|你推荐",
     re.IGNORECASE,
 )
-_FACT: Final = re.compile(
+_FACT: Final = lazy_pattern(
     r"(?:(?:(?:what|which|who|where)(?:'s| is| are| was| were)(?: the)?|the) (?:\w+ )?(?:capital|population|currency"
     r"|president|prime minister|area|language|anthem|flag|formula|chemical symbol|atomic (?:number|mass)|boiling point"
     r"|melting point|speed of (?:light|sound)|square root|definition|meaning|plural|past tense|synonym|antonym|opposite"
@@ -73,50 +74,50 @@ _FACT: Final = re.compile(
     r"|(?:怎么翻译|的英文(?:是|怎么说))|原理是什么|的区别是什么",
     re.IGNORECASE,
 )
-_ABOUT_TALK: Final = re.compile(
+_ABOUT_TALK: Final = lazy_pattern(
     r"\b(?:she|he|her|his|him|they|their|them|it|its|that|this|these|those|there|then|plan|next|up|new|you|your)\b"
     r"|[他她它们这那你您]",
     re.IGNORECASE,
 )
 _TOOL_QUESTIONS: Final = (
     (
-        re.compile(r"calc|math|arithm|comput|python|code", re.IGNORECASE),
-        re.compile(
+        lazy_pattern(r"calc|math|arithm|comput|python|code", re.IGNORECASE),
+        lazy_pattern(
             r"\d\s*(?:[-+*/^×÷%]|plus|minus|times|divided by|to the power of|加|减|乘以?|除以)\s*\d"
             r"|\bsquare root of \d",
             re.IGNORECASE,
         ),
     ),
     (
-        re.compile(r"time|clock|date|calendar|now", re.IGNORECASE),
-        re.compile(
+        lazy_pattern(r"time|clock|date|calendar|now", re.IGNORECASE),
+        lazy_pattern(
             r"\bwhat(?:'s| is)? (?:the )?(?:current )?(?:time|date|day)(?: is it)?(?:\W*$| (?:now|today|in)\b)|几点"
             r"|今天(?:是)?(?:几号|星期几|周几)",
             re.IGNORECASE,
         ),
     ),
     (
-        re.compile(r"weather|forecast|meteo", re.IGNORECASE),
-        re.compile(
+        lazy_pattern(r"weather|forecast|meteo", re.IGNORECASE),
+        lazy_pattern(
             r"\b(?:(?:what|how)(?:'s| is| will) the weather|weather (?:in|for|today|tomorrow|forecast|like)"
             r"|temperature in|(?:going to|will it) (?:rain|snow))\b|天气|气温|下雨吗",
             re.IGNORECASE,
         ),
     ),
     (
-        re.compile(r"stock|quote|price|finance|exchange|currency|convert", re.IGNORECASE),
-        re.compile(r"\b(?:stock price|share price|exchange rate|convert \d)|股价|汇率", re.IGNORECASE),
+        lazy_pattern(r"stock|quote|price|finance|exchange|currency|convert", re.IGNORECASE),
+        lazy_pattern(r"\b(?:stock price|share price|exchange rate|convert \d)|股价|汇率", re.IGNORECASE),
     ),
     (
-        re.compile(r"search|browse|web|news|google|bing|duckduckgo", re.IGNORECASE),
-        re.compile(
+        lazy_pattern(r"search|browse|web|news|google|bing|duckduckgo", re.IGNORECASE),
+        lazy_pattern(
             r"\b(?:latest|breaking|today's) (?:news|headlines)\b|\bsearch the (?:web|internet)\b"
             r"|最新(?:的)?(?:新闻|消息)|上网查",
             re.IGNORECASE,
         ),
     ),
 )
-_VAGUE: Final = re.compile(
+_VAGUE: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|also|ok|then)[ ,]+)*(?:how much|how many|how about|what about|what else|why not"
     r"|which one|and\b|or\b"
     r"|that|this|these|those|it|they|them|he|she|the (?:first|second|third|last|other|same) (?:one)?|same|why|when"
@@ -124,23 +125,23 @@ _VAGUE: Final = re.compile(
     r"\b(?:\W*$|(?=.))|\W*(?:那|这|它|他|她|还有|多少|为什么|然后|另外|再|第[一二三]个|哪个)",
     re.IGNORECASE,
 )
-_ASKS_WHOLLY: Final = re.compile(r"\W*(?:why|when|where|who)\b", re.IGNORECASE)
-_COUNTS: Final = re.compile(r"\W*(?:how (?:much|many)\b|多少)", re.IGNORECASE)
-_ASKS: Final = re.compile(
+_ASKS_WHOLLY: Final = lazy_pattern(r"\W*(?:why|when|where|who)\b", re.IGNORECASE)
+_COUNTS: Final = lazy_pattern(r"\W*(?:how (?:much|many)\b|多少)", re.IGNORECASE)
+_ASKS: Final = lazy_pattern(
     r"\W*(?:what(?! about| else)|which(?! one)|where|when|who|whose|whom|how(?! about)|why(?! not)|is|are|was|were|am"
     r"|do|does|did|has|have|had|can|could|should|will|would)\b",
     re.IGNORECASE,
 )
-_OF_MYSELF: Final = re.compile(
+_OF_MYSELF: Final = lazy_pattern(
     r"\b(?:my|our) \w|\b(?:am|do|did|was|were|have|had|can|should) (?:i|we)\b|[我咱]", re.IGNORECASE
 )
-_POINTS_BACK: Final = re.compile(
+_POINTS_BACK: Final = lazy_pattern(
     r"\b(?:it|they|them|he|she|him|her|that one|this one|those|these)\b|[它他她]|那个|这个|那里|这里", re.IGNORECASE
 )
-_KEY: Final = re.compile(
+_KEY: Final = lazy_pattern(
     r"[$€£¥]?\d[\d.,:%-]*\w*|[^\W\d_\u3400-\u9fff]+(?:['’&.-][^\W_\u3400-\u9fff]+)*|[\u3400-\u9fff]+"
 )
-_CHINESE_PARTS: Final = re.compile(
+_CHINESE_PARTS: Final = lazy_pattern(
     rf"{CHINESE_QUESTION_WORDS}|哪个|可以|能不能|是不是|有没有|我们|你们|他们|她们|我的|你的|一下|一个|这个|那个|"
     r"因为|所以|但是|如果|已经|现在|打算|觉得|想要|需要|准备|正在|告诉|知道|请问|谢谢|应该|"
     r"[我你您他她它的了吗呢吧啊呀嘛么是在有和与或也都就还很要想会能去到给把被让从对于不没个这那请帮说最]"
@@ -281,27 +282,27 @@ def _pieces(word: str) -> list[str]:
 
 
 _ASKED_FOR: Final = (
-    ("home", re.compile(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
+    ("home", lazy_pattern(r"\bwhere (?:do|are) you (?:live|living|based|located)\b|住在?哪|家在哪", re.IGNORECASE)),
     (
         "name",
-        re.compile(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
+        lazy_pattern(r"\bwhat(?:'s| is) your name\b|\bwho am i (?:talking|speaking)|叫什么|怎么称呼", re.IGNORECASE),
     ),
-    ("age", re.compile(r"\bhow old are you\b|多大|几岁", re.IGNORECASE)),
+    ("age", lazy_pattern(r"\bhow old are you\b|多大|几岁", re.IGNORECASE)),
     (
         "job",
-        re.compile(
+        lazy_pattern(
             r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)\b|做什么工作|什么职业",
             re.IGNORECASE,
         ),
     ),
-    ("employer", re.compile(r"\bwhere do you work\b|在哪(?:里|儿)?(?:工作|上班)", re.IGNORECASE)),
-    ("origin", re.compile(r"\bwhere are you from\b|哪里人|来自哪", re.IGNORECASE)),
-    ("birthday", re.compile(r"\bwhen(?:'s| is) your birthday\b|生日是(?:什么时候|哪天)", re.IGNORECASE)),
-    ("budget", re.compile(r"\bwhat(?:'s| is) your budget\b|预算(?:是)?多少", re.IGNORECASE)),
+    ("employer", lazy_pattern(r"\bwhere do you work\b|在哪(?:里|儿)?(?:工作|上班)", re.IGNORECASE)),
+    ("origin", lazy_pattern(r"\bwhere are you from\b|哪里人|来自哪", re.IGNORECASE)),
+    ("birthday", lazy_pattern(r"\bwhen(?:'s| is) your birthday\b|生日是(?:什么时候|哪天)", re.IGNORECASE)),
+    ("budget", lazy_pattern(r"\bwhat(?:'s| is) your budget\b|预算(?:是)?多少", re.IGNORECASE)),
 )
 
 
-_SOMEBODY: Final = re.compile(r"[他她它]|朋友|同事|老板|老师|室友")
+_SOMEBODY: Final = lazy_pattern(r"[他她它]|朋友|同事|老板|老师|室友")
 """A Chinese question about somebody else."""
 _MYSELF: Final = {"i": "you", "my": "your", "am": "are", "i'm": "you are"}
 

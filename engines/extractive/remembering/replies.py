@@ -3,9 +3,11 @@
 import re
 from typing import Final
 
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
 LONGEST: Final = 600
 """Characters of a message that is read as such an answer."""
-_YES: Final = re.compile(
+_YES: Final = lazy_pattern(
     r"(?:(?:yes|yeah|yep|yup|sure|ok(?:ay)?|please|do(?: it| so| that)?|go ahead|right|correct|confirm(?:ed)?"
     r"|definitely|of course|absolutely|that's right|(?:delete|erase|forget|remove)"
     r" (?:it|them|that|those|all(?: of (?:it|them|that))?|everything)|all of (?:it|them|that)"
@@ -13,7 +15,7 @@ _YES: Final = re.compile(
     r"|(?:都|全)?(?:删|忘|抹)(?:掉|除|了|吧)*|谢谢|吧|呀|啊)[\s,.!，。！]*){1,6}",
     re.IGNORECASE,
 )
-_NO: Final = re.compile(
+_NO: Final = lazy_pattern(
     r"(?:(?:no|nope|nah|don't|do not|stop|wait|(?:keep|leave) (?:it|them|that)|not (?:that|those|all)|cancel|never mind"
     r"|please|thanks|thank you|不用?了?|不要了?|不是|别删?了?|算了|先?不删了?|取消|留着|谢谢|吧)[\s,.!，。！]*){1,6}",
     re.IGNORECASE,
@@ -21,7 +23,7 @@ _NO: Final = re.compile(
 _LEAD: Final = r"\W*(?:(?:no|hm+|oh|well|actually|wait|sorry|but|and|hey|by the way|btw)\b\W*){0,3}"
 _HOLDS: Final = r"(?:true|right|correct|the case|valid|so|like that|accurate|current|up to date)"
 _NOW: Final = r"(?: any ?more| any longer| now)"
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy_pattern(
     _LEAD + r"(?:that|this|it)(?:"
     rf"(?:(?:'s| is| was) not|(?: is| was)n't)(?: really| quite| even)? {_HOLDS}{_NOW}"
     rf"|(?:'s| is| was) no longer {_HOLDS}{_NOW}?| no longer (?:holds|applies|stands){_NOW}?"
@@ -30,7 +32,7 @@ _ENDS: Final = re.compile(
     r")(?:\W+(?:please |just )?(?:forget|delete|erase|drop|remove) (?:it|that|this))?(?: please)?\W*",
     re.IGNORECASE,
 )
-_ENDS_ZH: Final = re.compile(
+_ENDS_ZH: Final = lazy_pattern(
     r"\W*(?:嗯|哦|不|对了|其实|等等|诶)?\W?(?:刚才|上面|之前)?(?:我?说的)?(?:[这那](?:个|条|点|事儿?)?)?(?:已经|现在|早就?|都|也)*"
     r"(?:不是[这那]样|不是真的|不是这么回事|不对|不算数|不作数|不成立|不准|不适用|作废|过时)[了啦](?:\W?现在不是(?:这样)?了)?"
     r"(?:\W?(?:忘|删)(?:掉|了)?吧?)?\W*"

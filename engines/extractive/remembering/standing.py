@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.queries import is_greeti
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement
 from agentic_memory_bank.engines.own_words import own_words
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -33,26 +34,26 @@ NAMED: Final = 0.5
 MOST_FIGURES: Final = 12
 """Facts with figures, the latest, that are compared with each other."""
 
-_DECISION: Final = re.compile(
+_DECISION: Final = lazy_pattern(
     r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|chose|picked)|let'?s go with|(?:i|we)(?:'ll"
     r"| will) (?:take|go with)"
     r"|(?:it's|that's) (?:decided|settled)|the decision is)\b|决定|就选|选定|定了|确定(?:了|用|选)",
     re.IGNORECASE,
 )
-_TO_DO: Final = re.compile(
+_TO_DO: Final = lazy_pattern(
     r"\b(?:(?:i|we) (?:still )?(?:need|have) to|to-?do|still (?:open|missing|to be)|next step|follow up on)\b|还需要"
     r"|还要|待办|下一步|还没",
     re.IGNORECASE,
 )
-_GOAL: Final = re.compile(
+_GOAL: Final = lazy_pattern(
     r"\b(?:i|we)(?:'m|'re| am| are)? (?:now |currently |just )?(?:planning|organi[sz]ing|preparing|trying to|working on"
     r"|writing|building|saving (?:up )?for|training for|hoping to|want(?:ing)? to|would like to|getting married)\b"
     r"|\bi'd like to\b|\b(?:my|our) (?:goal|aim|plan) is\b|\bhelp me (?:to )?(?:plan|organi[sz]e|prepare|write|build)\b"
     r"|我们?(?:正在|在|想要?|打算|准备|计划|要)(?:筹备|准备|办|写|做|学|考|装修|开|买|去|减)|目标是",
     re.IGNORECASE,
 )
-_ASKED: Final = re.compile(rf"{ENDS_ASKING}|[吗呢]\W*+$")
-_THING: Final = re.compile(r"\b(?:my|our|the|an?|for|of) ([\w'-]+)(?: ([\w'-]+))?", re.IGNORECASE)
+_ASKED: Final = lazy_pattern(rf"{ENDS_ASKING}|[吗呢]\W*+$")
+_THING: Final = lazy_pattern(r"\b(?:my|our|the|an?|for|of) ([\w'-]+)(?: ([\w'-]+))?", re.IGNORECASE)
 
 
 def standing(turns: Sequence[Turn], max_tokens: int) -> Digest:

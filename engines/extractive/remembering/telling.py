@@ -35,15 +35,15 @@ from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
-
-_SPACED_ZH: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
+_SPACED_ZH: Final = lazy_pattern(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 """Where Chinese is typed with spaces for commas."""
-_CLAUSE: Final = re.compile(r"(?:(?!(?<=[a-z]{2})\.\s+[a-z])[^,;:()，；：、！？。!?\n—–])+")
+_CLAUSE: Final = lazy_pattern(r"(?:(?!(?<=[a-z]{2})\.\s+[a-z])[^,;:()，；：、！？。!?\n—–])+")
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
     r"|btw|sorry|by the way|go ahead and|(?:could|can|would|will|should) you"
@@ -51,18 +51,18 @@ _LEAD: Final = (
     r"|you (?:need|have|ought) to|i(?:'d| would) (?:like|want|love|prefer) (?:you )?to|i (?:want|need) (?:you )?to"
     r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
 )
-_FORGET: Final = re.compile(_LEAD + r"forget\b(?! to\b)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_SELF: Final = re.compile(
+_FORGET: Final = lazy_pattern(_LEAD + r"forget\b(?! to\b)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_SELF: Final = lazy_pattern(
     r"\A\W*(?:and |but |so )?i(?:'d| would)? (?:like|want|need|love|prefer|try|wish|hope) to forget\b", re.IGNORECASE
 )
-_DELETE: Final = re.compile(
+_DELETE: Final = lazy_pattern(
     _LEAD + r"(?:delete|erase|remove|wipe|scrub|purge|expunge|redact|unlearn|(?:strike|cross)(?= \w+ off)"
     r"|(?P<handy>clear|drop|get rid of|strike|scrap|bin|ditch|discard|dump|lose|chuck|toss|axe|omit|dispose of"
     r"|do away with|let go of|(?:take|cut|leave|cross|throw|rub)(?: out| away| off)?))(?: out| away)?\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 """`handy` is what people do with things of their own: it asks for something where a record is its object."""
-_PRETEND: Final = re.compile(
+_PRETEND: Final = lazy_pattern(
     _LEAD
     + r"(?:(?:can|could|shall) we )?(?:pretend|act as if|act like) (?:that )?(?:i (?:never|didn't|hadn't)(?: ever)?"
     r" (?:say|said|tell you|told you|mention|mentioned)\b(?P<rest>.*)"
@@ -70,7 +70,7 @@ _PRETEND: Final = re.compile(
     r" (?:ever )?(?:happen(?:ed)?|exist(?:ed)?|took place|was a thing)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-_IF: Final = re.compile(
+_IF: Final = lazy_pattern(
     r"\A\W*(?:please )?(?:i'd|i would|it'd|it would|i'll)\b.{0,40}\bif you (?:could |would |just )*(?:deleted?|erased?"
     r"|forgot|forget|removed?|wiped?|dropped)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -80,7 +80,7 @@ _KEEP: Final = (
     r"|hold onto|write down)"
 )
 _KEEPING: Final = r"(?:remember|memori[sz]|stor|sav|keep|retain|record|not|logg|hold|hang|writ)ing(?: on ?to)?"
-_KEEP_NOT: Final = re.compile(
+_KEEP_NOT: Final = lazy_pattern(
     _LEAD + rf"(?:(?:don't|do not|never|no need to|you needn't|you (?:don't|do not) (?:need|have) to|not) {_KEEP}"
     rf"|stop {_KEEPING}"
     rf"|(?:there's |there is )?no (?:need|reason|point)(?: for you)? (?:to {_KEEP}|(?:in )?{_KEEPING})"
@@ -92,7 +92,7 @@ _KEPT: Final = (
     r"(?:written down|kept|stored|saved|remembered|recorded|noted"
     r"|(?:on|in) (?:the |your )?(?:record|file|memory|memories|notes|here|there)|in here)"
 )
-_WISH: Final = re.compile(
+_WISH: Final = lazy_pattern(
     r"\A\W*(?:and |so |please |but )?(?:"
     rf"i(?:'d| would| should)? (?:rather|prefer|like|want)\b(?: it)?(?: that| if)* (?P<spared>[^.]{{1,80}}?)"
     rf" (?:weren't|wasn't|isn't|aren't|were not|was not|is not|not be|not|didn't stay|stays? off)(?: to be)? {_KEPT}"
@@ -105,7 +105,7 @@ _WISH: Final = re.compile(
     rf" (?:(?:is|are|gets?) (?:forgotten|deleted|erased|wiped|removed)|(?:isn't|aren't|is not|are not) {_KEPT}))\b",
     re.IGNORECASE,
 )
-_THIS: Final = re.compile(
+_THIS: Final = lazy_pattern(
     r"\A\W*(?:about |any of |all of |all |i (?:just )?(?:said|told you) |of )*(?:it|this|that|these|those|them"
     r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part"
     r"|thing))\b"
@@ -114,33 +114,33 @@ _THIS: Final = re.compile(
     r"|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
     re.IGNORECASE,
 )
-_SOMETHING: Final = re.compile(
+_SOMETHING: Final = lazy_pattern(
     r"\A\W*(?:(?:any|every|some|no) ?thing?|nowt|owt|notes?|an? (?:note|record)|records?|stuff|info(?:rmation)?"
     r"|details?|things?|any(?: \w+)?|all(?: that)?)\b(?P<where>.{0,40}?)\b(?:on|about|of|regarding|concerning"
     r"|to do with)\b\s*(?P<about>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ABOUT: Final = re.compile(
+_ABOUT: Final = lazy_pattern(
     r"\b(?:about|regarding|concerning|to do with|(?:anything|everything|all) (?:on|of))\b\s*(?P<about>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_SAID: Final = re.compile(
+_SAID: Final = lazy_pattern(
     r"\A\W*(?:(?:all|everything|anything|whatever|what|that|the (?:thing|stuff|part|bit)s?|stuff|things?)\b ?)*"
     r"(?:that )?(?:i|we|you)(?:'ve)?(?: (?:ever|just|once|have))* (?:said|told you|told|mentioned|know"
     r"|remember|have|got|hold|keep|kept|stored|saved|noted|written)(?: down)?\b(?: on\b)?",
     re.IGNORECASE,
 )
-_OURS: Final = re.compile(
+_OURS: Final = lazy_pattern(
     r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
     re.IGNORECASE,
 )
-_BETWEEN_US: Final = re.compile(
+_BETWEEN_US: Final = lazy_pattern(
     r"\A\W*(?:(?:please|and|but|all) )*(?:(?:this|that|it|what i (?:just )?(?:said"
     r"|told you)) (?:all )?(?:stays?|is|remains?)|(?:let's |please )?keep (?:this|that|it)|this is|that's|that was)"
     r" (?:(?:just |strictly )?between (?:you and me|us|the two of us)|off the record)\W*\Z",
     re.IGNORECASE,
 )
-_OVER: Final = re.compile(
+_OVER: Final = lazy_pattern(
     r"\A\W*+(?:and |so |but |oh |well |ok(?:ay)? )*+(?:(?:the|my|our|that"
     r"|this) )?(?P<about>\w[^.]{1,49}?)(?:'s| is| are| was| were| has been| have been| has| have|'ve)?"
     r" (?:all )?(?:off|over(?: and done with)?|done(?: with)?|finished|cancelled|called off|dead|history|ended"
@@ -149,21 +149,21 @@ _OVER: Final = re.compile(
     re.IGNORECASE,
 )
 """What has come to an end, of which nothing is to be kept: "The course fell through, no need to keep that"."""
-_THING: Final = re.compile(
+_THING: Final = lazy_pattern(
     r"\A\W*(?:and |so |but )?(?:(?:the|that|this|my|our) (?P<about>.{1,40}?) (?:thing|stuff|business|matter|affair"
     r"|story|bit|part)\b"
     r"|i (?:really )?(?:shouldn't|should not|should never|never should) have (?:told you|mentioned|said)"
     r"(?: anything)?(?: about)? (?P<told>.+))",
     re.IGNORECASE | re.DOTALL,
 )
-_TOPIC: Final = re.compile(
+_TOPIC: Final = lazy_pattern(
     r"\A\W*(?:and |so |but |oh |well )?(?:(?:about|as for|regarding|concerning)\b"
     r"|(?:all )?(?:that|the|this|my)?\s?(?:whole )?(?:stuff|things?|business|matter|part|bit|story) (?:about|with"
     r"|of|i)\b|(?:what|everything|all) (?:that )?i(?:'ve)? (?:said|told|mentioned)|everything about\b"
     r"|(?:all )?that \w+ (?:stuff|thing|business)\b)",
     re.IGNORECASE,
 )
-_WORK: Final = re.compile(
+_WORK: Final = lazy_pattern(
     r"\b(?:accounts?|alarms?|timers?|tattoos?|insta(?:gram)?|tinder|facebook|whatsapp|playlists?|logos?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code"
     r"|comments?"
     r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?"
@@ -272,8 +272,8 @@ def _is_sure_of(asked: ForgetPhrase, topic: str, before: list[str]) -> bool:
     return asked.is_sure and not is_said_so and not (asked.points_back and topic in before)
 
 
-_HE: Final = re.compile(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
-_HERS: Final = re.compile(r"\A\W*(?:about |that )?(?:he|she|they|his|her|their)\b", re.IGNORECASE)
+_HE: Final = lazy_pattern(r"\A\W*(?:that )?(?:he|she|they|it|his|her|their)\b", re.IGNORECASE)
+_HERS: Final = lazy_pattern(r"\A\W*(?:about |that )?(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
 
 def _of_her(asked: str, before: list[str], after: str) -> Telling | None:
@@ -348,7 +348,7 @@ def _is_remembered(rest: str) -> bool:
     return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or ALL.fullmatch(rest) is not None
 
 
-_FROM_RECORD: Final = re.compile(
+_FROM_RECORD: Final = lazy_pattern(
     r"\s{0,3}\b(?:from|in|off|out of|on) (?:(?:your|the|my|our) (?:memory|memories|notes|records?|files?|head"
     r"|mind|system|logs?"
     r"|database|profile|history)|memory|what you know|here|there|record|file)\b(?:\W{0,3}(?:please|now"
@@ -356,7 +356,7 @@ _FROM_RECORD: Final = re.compile(
     re.IGNORECASE,
 )
 """Where it is to be taken from: the record itself, and not a thing of the user's."""
-_RECORD: Final = re.compile(
+_RECORD: Final = lazy_pattern(
     r"\A\W*(?:(?:all|any|every|of|that|the|this|those|these|my|our|your|last|whole)\b ?){0,4}(?:anything"
     r"|everything|whatever"
     r"|what|stuff|things?|parts?|bits?|details?|info(?:rmation)?|notes?|records?|mentions?|references?|memor(?:y|ies)"
@@ -365,12 +365,12 @@ _RECORD: Final = re.compile(
     re.IGNORECASE,
 )
 """A record, or what was told, as what is done away with: "the part about Tom", "whatever you've got on Tom"."""
-_IN_MEMORY: Final = re.compile(
+_IN_MEMORY: Final = lazy_pattern(
     r"\b(?:from|in) (?:(?:your|the) (?:memory|memories|notes|records?|head)|what you know)\b"
     r"|\b(?:stuff|thing|business|promise|dream)\b",
     re.IGNORECASE,
 )
-_STORED: Final = re.compile(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
+_STORED: Final = lazy_pattern(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
 
 
 def _kept_not(rest: str) -> ForgetPhrase | None:
@@ -386,7 +386,7 @@ def _kept_not(rest: str) -> ForgetPhrase | None:
     return ForgetPhrase(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
 
 
-_WAITING: Final = re.compile(r"\b\w{2,20}ing\b|\b(?:for|in|to|at|waiting)\b", re.IGNORECASE)
+_WAITING: Final = lazy_pattern(r"\b\w{2,20}ing\b|\b(?:for|in|to|at|waiting)\b", re.IGNORECASE)
 
 
 def _wished(what: str) -> ForgetPhrase | None:

@@ -1,9 +1,9 @@
 """Reads what a Chinese clause asks a memory to forget: before the thing it is about, or behind it."""
 
-import re
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 LONGEST_ZH: Final = 150
 """Characters of a message that is read as a request."""
@@ -25,73 +25,73 @@ _UNSAID_ZH: Final = (
     r"当(?:作|做|成)?我?(?:没|从没|从来没|不)(?:有|存在)?(?:(?:说|提|讲|听|聊|发生)(?:过|见)?|知道|晓得"
     r"|这(?:回|件|个)?事儿?)?"
 )
-_FROM_RECORD_ZH: Final = re.compile(
+_FROM_RECORD_ZH: Final = lazy_pattern(
     r"(?:从|在)?(?:你的?|您的?)?(?:记录|记忆|档案|笔记本?|资料|备忘录?|脑子|小本本?|系统|数据库|备注)(?:里面?|中|上|里头)"
 )
 """Where it is to be taken from."""
 _TAIL_ZH: Final = (
     r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|嘛|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里|到记忆里)*"
 )
-_BEHIND_ZH: Final = re.compile(
+_BEHIND_ZH: Final = lazy_pattern(
     rf"\s*+(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
     rf"|{_KEEP_NOT_ZH}|{_UNSAID_ZH}))"
     rf"{_TAIL_ZH}\s*"
 )
-_FRONT_ZH: Final = re.compile(
+_FRONT_ZH: Final = lazy_pattern(
     rf"\s*{_LEAD_ZH}(?:(?P<delete>{_DELETE_ZH}|忘了|忘记)|(?P<kept>{_KEEP_NOT_ZH}))(?P<about>.{{1,80}}?)(?:吧|了|啊|好吗|行吗"
     rf"|可以吗|谢谢)*\s*"
 )
-_DEAD_ZH: Final = re.compile(
+_DEAD_ZH: Final = lazy_pattern(
     r"被|怎么|如何|(?:不想|不希望|不愿意?|别让|不要让|怕|担心)[^，。]{0,24}(?:忘|删|清掉|抹)|要(?:不要)?(?:删|忘|清|抹).{0,3}吗|是不是|该不该|加以|予以|要求|必须|为了|(?:别|不要|(?<!能)不能|不会|没有?|(?<!能)不|勿|难|老是?|总是?|经常|常常?|差点|容易|怕|免得|以免|千万别)(?:再|把.{0,20})?忘|忘不|忘带|忘[了记](?:带|拿|关|做|写"
     r"|吃|买|去|发|交|告诉|跟|说|提|问|给)"
 )
-_STATED_ZH: Final = re.compile(
+_STATED_ZH: Final = lazy_pattern(
     r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]{1,2}|结果)(?:又|都|也|早|就|给|已经|全){0,3}"
     r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清|抹|划掉|当(?:作|做|成)?(?:没|不))"
     r"|\s*(?:你|您)(?:又|都|是不是|怎么|居然|竟然|已经|肯定|好像|该不会)*(?:把.{1,20}?)?(?:又|都|给|全)?忘(?:了|记)(?!掉)(?!.*吧\s*$)"
 )
-_CUE_ZH: Final = re.compile(
+_CUE_ZH: Final = lazy_pattern(
     r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
 )
-_INTENDED_ZH: Final = re.compile(r"\A\s*我(?:想|要|打算|准备)")
-_TOLD_ZH: Final = re.compile(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
-_WITH_ZH: Final = re.compile(
+_INTENDED_ZH: Final = lazy_pattern(r"\A\s*我(?:想|要|打算|准备)")
+_TOLD_ZH: Final = lazy_pattern(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
+_WITH_ZH: Final = lazy_pattern(
     rf"\s*{_LEAD_ZH}(?:别|不要|不用|不必|甭)再?[把将](?P<about>.{{1,60}}?)(?:记|存|留|保存|保留)(?:着|住|下来|下|在.{{1,6}})?(?:吧|了|啊|哈)*\s*"
 )
-_WORK_ZH: Final = re.compile(
+_WORK_ZH: Final = lazy_pattern(
     r"[段句行列页字]$|文件|闹钟|纹身|朋友圈|代码|邮件|照片|图片|标点|表格|应用|软件|账号|评论|段落|章|笔记|日历|重复|第[一二三四五六七八九十\d]+[段句行列页章]|指令|提示"
 )
-_HANDS_ZH: Final = re.compile(
+_HANDS_ZH: Final = lazy_pattern(
     r"\A(?:请|麻烦|你|您|帮我|可以|能不能|能|那|就|也|还是|最好|把|将|都|一并|这?那?些|这?件?事情?|这个|那个|这些|这|那|它|她|他|的|话|条|句|所以|先|希望|给我"
     r"|[你您那这](?:边|头|儿|里))*"
 )
-_POINTS_ZH: Final = re.compile(
+_POINTS_ZH: Final = lazy_pattern(
     r"(?:[跟和与有了都全它他她其这那这些边个件条档茬段桩摊一子的儿人事]|有关|相关|关联|所有|一切|全部|内容|东西|事情|信息|名字|记录)++"
 )
 """What only points to what was named before: 相关的, 那档子事, 他的那些."""
-_POINTS_BACK_ZH: Final = re.compile(r"[他她那]|[有相]关|档|茬|桩|摊")
-_ENDS_ZH: Final = re.compile(
+_POINTS_BACK_ZH: Final = lazy_pattern(r"[他她那]|[有相]关|档|茬|桩|摊")
+_ENDS_ZH: Final = lazy_pattern(
     r"(?:你|您|请|就|都|也|可以|那些|这件事情?|这些|这个|给我|帮我|麻烦|还是|最好|希望|[,，\s]){1,6}\Z"
 )
-MATTER_ZH: Final = re.compile(
+MATTER_ZH: Final = lazy_pattern(
     r".{1,40}?的?(?:私?事情?|毛病|问题|情况|消息)(?!业|实|故|务)|.{1,20}?(?:那|这)[些段茬块回件个]儿?"
     r"(?:东西|话|人|病|结果|玩意儿?)?(?=\Z)"
 )
 SHORT_ZH: Final = 20
-SAYS_ZH: Final = re.compile(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
+SAYS_ZH: Final = lazy_pattern(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
 """How a Chinese clause begins that tells something, and does not only name it."""
-MATTER_END_ZH: Final = re.compile(r"(?:的|那个|这个)(?:私?事情?|情况|问题)\Z")
-ALL_ZH: Final = re.compile(
+MATTER_END_ZH: Final = lazy_pattern(r"(?:的|那个|这个)(?:私?事情?|情况|问题)\Z")
+ALL_ZH: Final = lazy_pattern(
     r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
 )
-_THIS_ZH: Final = re.compile(
+_THIS_ZH: Final = lazy_pattern(
     r"(?:我?(?:刚才|刚刚|刚)?(?:说|讲|提|告诉你)的?)?(?:这|那|刚才)?(?:个|件|条|句|些|段|番)?(?:事情?|话|消息|内容|东西)?(?:下来|了|吧|哈|啊)*"
 )
 
 
-_MEMORY_ZH: Final = re.compile("[忘记存留没不删抹]")
+_MEMORY_ZH: Final = lazy_pattern("[忘记存留没不删抹]")
 """What is done to memories, and not to things."""
-_IS_DONE_ZH: Final = re.compile(r"[^把将请你您都给]{1,60}掉了")
+_IS_DONE_ZH: Final = lazy_pattern(r"[^把将请你您都给]{1,60}掉了")
 """What has been cleared away, and is not to be: "冰箱里的剩菜清掉了"."""
 _LAST_ZH: Final = 4
 """Characters by which the end of a clause is found again, where the place it speaks of was taken out."""

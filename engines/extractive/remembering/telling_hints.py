@@ -90,7 +90,7 @@ SPOKE: Final = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 """What was spoken of, in a sentence before the wish: "I said something about the bailiff. Please take that out"."""
-ALL: Final = re.compile(
+ALL: Final = lazy_pattern(
     r"\W*(?:about )?(?:me|(?:all|everything|anything)(?: (?:of (?:it|that)|about me))?"
     r"|(?:all |all of |everything in )?(?:your|my|the) (?:memory|memories)(?: of me)?"
     r"|(?:all|everything|anything|whatever|what)(?: that)? (?:i(?:'ve)?|you|we(?:'ve)?)(?: (?:have|ever))* "
@@ -105,20 +105,20 @@ PRIVATE: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What is named as private, in a clause before the wish: "Tom's divorce is private, please forget it"."""
-AND_THE: Final = re.compile(
+AND_THE: Final = lazy_pattern(
     r"(?:and|or|plus) (?:also )?(?:about )?(?P<what>(?:the|my|our|his|her|their) (?:\w+ ?){1,3})(?=,|\Z)", re.IGNORECASE
 )
 """A clause behind a wish that only names another thing: "my sugar, and the tablets"."""
-ONLY_HER: Final = re.compile(
+ONLY_HER: Final = lazy_pattern(
     r"\A(?:(?:any|every|some)?thing|all|notes?|stuff|whatever|what|you|know|have|got|hold|keep|i|i've|told|said|of|on"
     r"|about|with|to do|regarding|the|every|mention|word|trace|any|\W)*+\b(?:him|her|them)\b"
     r"(?: (?:off|in it|in there|in here|please|now|at all|any ?more|for good))*\W*\Z",
     re.IGNORECASE,
 )
 """Somebody who is named elsewhere, and nothing else: "anything with her in it"."""
-OF_RECORD: Final = re.compile(r"\W*(?:\w+ing|all|notes?|stuff|what\w*|the|every|any)\b", re.IGNORECASE)
+OF_RECORD: Final = lazy_pattern(r"\W*(?:\w+ing|all|notes?|stuff|what\w*|the|every|any)\b", re.IGNORECASE)
 """How what is known of "her" is named, and not she herself."""
-UNMARKED: Final = re.compile(r"\b(do|did|does|is|are|was|were|would|should|could|have|has|need)nt\b", re.IGNORECASE)
+UNMARKED: Final = lazy_pattern(r"\b(do|did|does|is|are|was|were|would|should|could|have|has|need)nt\b", re.IGNORECASE)
 """What is typed without its apostrophe: "dont"."""
 _RECORD: Final = lazy_pattern(
     rf"\b(?:the|that|this|my|our|whole) (?:[\w'-]+ ){{1,4}}{_KIND}\b(?! (?:of the|in the|on the)\b)"
@@ -242,7 +242,7 @@ _CORRECTED: Final = lazy_pattern(
 _LONGEST: Final = 40
 """Words of a message that is read for a wish as a whole."""
 
-_VERBLESS: Final = re.compile(
+_VERBLESS: Final = lazy_pattern(
     r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
     re.IGNORECASE,
 )
@@ -276,12 +276,12 @@ _TALK_ZH: Final = lazy_pattern(
 )
 
 
-_TOPIC_OPENS: Final = re.compile(
+_TOPIC_OPENS: Final = lazy_pattern(
     r"\A\W*(?:(?:and|so|but|oh|well|about|as for|regarding|concerning|all|that|the|this|whole|stuff|things?"
     r"|business|matter|part|bit|story|everything|what|with|of|i|i've|said|told|you|mentioned)\b\W*)*",
     re.IGNORECASE,
 )
-_TOPIC_CLOSES: Final = re.compile(
+_TOPIC_CLOSES: Final = lazy_pattern(
     r"\s(?:and|or) (?:all (?:that|of that)|so on|such|everything|stuff|the rest)\W*\Z", re.IGNORECASE
 )
 

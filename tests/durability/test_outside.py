@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -352,10 +353,7 @@ def test_a_run_killed_before_while_or_after_it_waits_comes_to_what_one_comes_to_
     killed(home, ASK)
     assert resume() == whole
     killed(home, HAND_IN, "execute")
-    try:  # the event comes just before or just after the checkpoint: by then the result may have to be handed in again
-        again = resume(result=TRANSCRIPT)
-    except InputError as refused:
-        assert "does not wait" in str(refused)
-        again = resume()
-    assert again == ended
+    with suppress(InputError):  # the event comes just before or just after the checkpoint: the run may wait no more
+        resume(result=TRANSCRIPT)
+    assert resume() == ended
     assert runs.memory_digest(runs.read_state("t", home=home)) == runs.memory_digest(runs.read_state("t", home=other))

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-from agentic_memory_bank.tools.text.patterns import lazy_pattern
-
 TAGS = ("task", "memory", "tool_call", "tool_response", "answer", "think")
 """The tags that mean something to an executor."""
 
@@ -25,7 +23,7 @@ model may read a tag of ours between them; anywhere else they are what they seem
 _GAP: Final = r"[\s\u200b-\u200f\u2060\ufeff]*"
 _SLASH: Final = r"[/\\\uff0f\u2215\u2044]"
 _NAMES: Final = "|".join((*TAGS, *_SHOWN_TO_JUDGES))
-_LIKE_A_TAG: Final = lazy_pattern(
+_LIKE_A_TAG: Final = re.compile(
     rf"[{_OPENING}]{_GAP}(?:{_SLASH}|(?:{_NAMES})(?![a-z]))[^{_CLOSING}\n]{{0,100}}[{_CLOSING}]?", re.IGNORECASE
 )
 _ESCAPED: Final = {
@@ -37,8 +35,8 @@ _ESCAPED: Final = {
 _MEANT: Final = {escaped: character for character, escaped in _ESCAPED.items()}
 _ALWAYS: Final = str.maketrans({character: _ESCAPED[character] for character in "&" + _BRACKETS})
 _IN_TAGS: Final = str.maketrans({character: _ESCAPED[character] for character in _OPENING + _CLOSING})
-_TAG: Final = lazy_pattern(rf"</?(?:{_NAMES})(?: [^<>]{{0,100}})?>|</[a-z][a-z0-9]{{0,15}}>", re.IGNORECASE)
-_REFERENCE: Final = lazy_pattern("&(?:amp|lt|gt|#[0-9]+);")
+_TAG: Final = re.compile(rf"</?(?:{_NAMES})(?: [^<>]{{0,100}})?>|</[a-z][a-z0-9]{{0,15}}>", re.IGNORECASE)
+_REFERENCE: Final = re.compile("&(?:amp|lt|gt|#[0-9]+);")
 
 
 def escape(content: str) -> str:

@@ -103,9 +103,8 @@ def __getattr__(name: str) -> Any:
     from agentic_memory_bank.tools.concurrency.garbage import uncollected
 
     module, attribute = _HOMES[name]
-    with (
-        uncollected()
-    ):  # what modules make stays: to look through all of it again and again takes a tenth of the import
+    # What modules make stays: to look through all of it again and again takes a tenth of the import.
+    with uncollected():
         value = getattr(import_module(f"{__name__}.{module}"), attribute)
     globals()[name] = value
     return value

@@ -239,8 +239,8 @@ class MessageReading:
         shared = shared_subjects(self._query, [unit.text for unit in self._units])
         rows = [dict(zip(WEIGHTS, map(float, row), strict=True)) for row in self._asked.of_units()]
         kinds = asked_for(self._query)
-        for row, unit in zip(rows, self._units, strict=True):
-            if "date" not in kinds:  # people leave units out: "it's 17 now"
+        if "date" not in kinds:  # people leave units out: "it's 17 now"
+            for row, unit in zip(rows, self._units, strict=True):
                 row["misfits"] *= not may_hold(kinds, unit.text)
         return [
             _of_language(self._query, _features(self._query, one, unit.text, share, read) | {"telling": telling})

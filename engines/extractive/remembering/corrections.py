@@ -16,8 +16,9 @@ _HELD: Final = 4_096
 """Texts of which it is held what they correct: each is compared with all before it."""
 MOST_READ: Final = 600
 """Characters of a memory that are read for what is said to be wrong."""
-_VALUE: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8}|(?-i:[A-Z])[a-z]{1,15})"
 _NUMBER: Final = r"(?:[$€£]?[A-Za-z]?\d[\dA-Za-z.:%]{0,12}|[一二三四五六七八九十百千两半点]{2,8})"
+_VALUE: Final = rf"(?:{_NUMBER}|(?-i:[A-Z])[a-z]{{1,15}})"
+"""A number, or a name."""
 _CORRECTED: Final = lazy_pattern(
     rf"(?P<topic>[^，。；、,;.!?\n]{{0,40}})(?:不是|\b(?:isn't|is not|aren't|wasn't|weren't|not)\s)\s?(?P<old>{_VALUE})"
     rf"[^，。,;.!?\n]{{0,12}}[，,]\s?(?:而是|应该是|是|but |it's |it is |they're |make that )?{_VALUE}",

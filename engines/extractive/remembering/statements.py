@@ -304,15 +304,14 @@ def stated_first(sentence: str) -> str:
 
     "We keep an orange cat in the dorm, if the warden finds out I'm done for" keeps the cat.
     """
-    if is_asking(sentence):
-        cut = max(sentence.rfind(mark) for mark in ("，", "；", ", ", "; "))
-    elif (supposed := _SUPPOSED.search(sentence)) and not _REASON.search(sentence):
-        cut = max(sentence.rfind(mark, 0, supposed.start()) for mark in ("，", "；", ", ", "; "))
-        if not _GUESSES.match(sentence[max(cut, 0) :]):
-            return ""
-    else:
+    asks, supposed = is_asking(sentence), _SUPPOSED.search(sentence)
+    if not asks and (supposed is None or _REASON.search(sentence)):
         return ""
-    told = sentence[: max(cut, 0)]
+    end = len(sentence) if asks or supposed is None else supposed.start()
+    cut = max(0, *(sentence.rfind(mark, 0, end) for mark in ("，", "；", ", ", "; ")))
+    if not asks and not _GUESSES.match(sentence[cut:]):
+        return ""
+    told = sentence[:cut]
     is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told) or names_and_numbers(f"so {told}")
     return told if is_own and is_statement(told) and says_enough(told) else ""
 

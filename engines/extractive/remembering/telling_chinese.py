@@ -78,9 +78,11 @@ MATTER_ZH: Final = lazy_pattern(
     r"(?:东西|话|人|病|结果|玩意儿?)?(?=\Z)"
 )
 SHORT_ZH: Final = 20
+"""Characters of a clause that may be all that a later one means by "it"."""
 SAYS_ZH: Final = lazy_pattern(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
 """How a Chinese clause begins that tells something, and does not only name it."""
 MATTER_END_ZH: Final = lazy_pattern(r"(?:的|那个|这个)(?:私?事情?|情况|问题)\Z")
+"""What ends the name of a matter, and names nothing itself."""
 ALL_ZH: Final = lazy_pattern(
     r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
 )

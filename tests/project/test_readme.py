@@ -120,17 +120,30 @@ def test_the_page_of_runs_has_every_command() -> None:
     assert named == set(get_command(app).commands) - hidden  # type: ignore[attr-defined]
 
 
+EACH = """
+import os, runpy, sys
+
+for folder in sys.argv[1:]:
+    os.chdir(folder)
+    os.environ["MEMORY_BANK_HOME"] = f"{folder}/home"
+    print(folder, file=sys.stderr)
+    runpy.run_path("code.py", run_name="__main__")
+"""
+
+
 @pytest.mark.model
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "number"), [(name, number) for name in SHOWING for number in range(len(blocks(name, "python")))]
-)
-def test_the_python_that_is_shown_runs(name: str, number: int, tmp_path: Path) -> None:
-    (tmp_path / "report.txt").write_text("The mirror of the Meridian Array has a diameter of 8.2 m. It opened in 2014.")
-    (tmp_path / "code.py").write_text(blocks(name, "python")[number])
+@pytest.mark.parametrize("name", SHOWING)
+def test_the_python_that_is_shown_runs(name: str, tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(len(blocks(name, "python")))]
+    for folder, code in zip(folders, blocks(name, "python"), strict=True):
+        folder.mkdir()
+        (folder / "report.txt").write_text("The Meridian Array's mirror has a diameter of 8.2 m. It opened in 2014.")
+        (folder / "code.py").write_text(code)
 
     done = subprocess.run(
-        [sys.executable, "code.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", EACH, *map(str, folders)], capture_output=True, text=True, timeout=300, check=False
     )
 
+    assert folders
     assert done.returncode == 0, done.stderr[-2000:]

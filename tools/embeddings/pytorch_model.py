@@ -1,12 +1,13 @@
 """Any sentence-transformers model, in PyTorch: what is no all-MiniLM-L6-v2 is loaded here, which takes seconds."""
 
+import importlib
 import logging
 import os
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,13 +27,14 @@ class PyTorchModel:
     def __init__(self, folder: Path, threads: int | None = None) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains whenever the process forks
         import torch
-        from sentence_transformers import SentenceTransformer
         from tokenizers import Tokenizer
 
+        # A type checker would read all of transformers for one class, which takes it longer than this whole package.
+        model: Any = importlib.import_module("sentence_transformers").SentenceTransformer
         if threads is not None:
             torch.set_num_threads(threads)
         with _quiet():
-            self._model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
+            self._model = model(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
         backend = getattr(self._model.tokenizer, "backend_tokenizer", None)
         self._tokenizer = None if backend is None else Tokenizer.from_str(backend.to_str())
         if self._tokenizer is not None:
@@ -62,7 +64,7 @@ class PyTorchModel:
         return np.stack([made[place] for place in range(len(parts))])
 
     def _encode_batches(self, parts: list[str], batch_size: int) -> Vectors:
-        made = cast(Any, self._model).encode(  # its overloads name types that pyright cannot see
+        made = self._model.encode(
             parts,
             batch_size=batch_size,
             convert_to_numpy=True,
@@ -75,8 +77,7 @@ class PyTorchModel:
 @contextmanager
 def _quiet() -> Generator[None, None, None]:
     """Keep progress bars and warnings of the libraries off stderr while the model is loaded."""
-    from transformers.utils import logging as transformers_logging
-
+    transformers_logging: Any = importlib.import_module("transformers.utils").logging
     level, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     own = logging.getLogger("sentence_transformers")
     own_level = own.level

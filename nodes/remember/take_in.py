@@ -19,6 +19,7 @@ from agentic_memory_bank.nodes.remember.saving import (
     save_state,
     store_verbatim,
 )
+from agentic_memory_bank.nodes.remember.unkept import without_unkept
 from agentic_memory_bank.nodes.remember.views import AROUND, receipt
 from agentic_memory_bank.state.conversations import (
     DueConversation,
@@ -53,6 +54,7 @@ def take_in(state: RememberState, runtime: Runtime[MemoryContext], deps: MemoryD
     owner, now = owner_of(runtime), deps.clock()
     messages = _messages(state)
     conversation = _named(state, turns_of(messages), runtime)
+    messages = without_unkept(messages)
     deps.stores.encoder.check(context)
     if deps.engines:
         deps.engines.check(context)

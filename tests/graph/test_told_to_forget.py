@@ -491,6 +491,33 @@ def test_what_is_said_after_a_sentence_not_to_keep_is_kept(opened: Open) -> None
 
 
 @pytest.mark.parametrize(
+    "conversation",
+    [
+        ["Zed drinks before work.", "I see.", "Please don't hold on to that.", "I won't."],
+        ["I yelled at Zed on the phone on Friday. Please do not hold on to that, I had to get it out.", "I see."],
+        ["Zed is back with his ex but my mum uses this phone so dont save it", "OK."],
+        ["this is a secret, please not save it: Zed and Ada are splitting up. The boy knows nothing. What do I say?"],
+        ["跟你说个事儿你听听就得了别往下记 是Zed要离婚了 下个月搬走"],
+        ["Zed要离婚了，唔好记。"],
+    ],
+)
+def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembered(
+    opened: Open, conversation: list[str]
+) -> None:
+    memories = opened()
+
+    said = (
+        [*conversation, "I live in Oslo."] if len(conversation) % 2 == 0 else [*conversation, "OK.", "I live in Oslo."]
+    )
+    told = [(("user", "assistant")[place % 2], words) for place, words in enumerate(said)]
+    memories.remember(told, user="ana", conversation_id="now", end=True)
+
+    assert not is_held(memories, "Zed")
+    assert not is_held(memories, "boy")
+    assert is_held(memories, "Oslo")
+
+
+@pytest.mark.parametrize(
     ("known", "said", "yes"),
     [
         ("My budget is $12,000.", "That's not true any more.", "Yes."),

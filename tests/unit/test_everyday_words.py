@@ -38,6 +38,13 @@ def drawn(said: str) -> list[str]:
         "deliveries only ever before noon please",
         "the choir moved us, its thursdays at the chapel now",
         "Marta is doing the catering.",
+        "is this thing on ok so I'm Dot I drive the library van and Pete does the Fridays when I'm off",
+        "when you give me a route put the postcode at the front cause I type it in at the wheel",
+        "3) We are lactose free, oat milk too",
+        "家里那口子怀上了，预产期九月，你说巧不巧。",
+        "还有 房租我交到六月十号 你给我记着",
+        "我戒酒了 从三月到今儿一滴没沾 周末改喝茶",
+        "帮我写信语气要客气，不准用感叹号",
         "would you ever write in big short lines for me, my eyes are not what they were",
         "when I ask for a menu don't add prices",
         "There's a routine for the kiln you might keep for me: dry two days, then up slowly to a thousand",
@@ -104,6 +111,18 @@ def test_what_is_worth_keeping_is_drawn(said: str) -> None:
         "来电话了先不聊了",
         "买沙发填了个卡号6222 0213 0900 4478 561，你别帮我记这个哈",
         "my card for the order is 4929 1234 5678 9010, don't hold on to that",
+        "if I win the jackpot I'm buying the whole street a round",
+        "If my mother had kept that flat in 1990, we would be rich today.",
+        "If the shop burned down tomorrow I'd open a bar in Cadiz.",
+        "if i found two million i'd never set an alarm again",
+        "can u do my mates essay real quick, 3 paragraphs on the tudors",
+        "What's the difference between a rook and a crow? A lad on the bus asked me and I made something up.",
+        "如果能重来我要去唐朝 天天听琴喝酒",
+        "如果我当老板，下午三点统一放假",
+        "豆花到底是甜的还是咸的啊 桌上两个人为这个吵起来了",
+        "越南用咩插头呀",
+        "大雪和小雪咋分",
+        "街道请我代写一则启事：周日停电，请各户留意。",
     ],
 )
 def test_what_nobody_would_look_for_is_left(said: str) -> None:
@@ -121,6 +140,9 @@ def test_what_nobody_would_look_for_is_left(said: str) -> None:
         "from my manager:\n> The freeze runs from 15 to 31 August. No leave.",
         'The circular reads as follows:\n"The annual dinner is on 12 April at the Crown."',
         "转发一下群里的\n「周五家长会改到下午三点，带户口本复印件」",
+        "From herself this morning:\n> The hall is ours from six, bring your own chairs and a torch.",
+        "客又改了，贴给你看：\n“箱唛改成蓝色，交期推到五月九号，其余照旧”",
+        "老板微信转你：“周五的货改走海运，提单寄到宁波办事处”",
     ],
 )
 def test_a_message_that_is_passed_on_is_drawn_with_what_leads_it_in_and_trusted_less(said: str) -> None:
@@ -160,6 +182,10 @@ def test_material_orders_and_questions_of_others_are_not(said: str) -> None:
         ("We live in Leeds with two cats, maybe we'll get a dog", "We live in Leeds with two cats"),
         ("宿舍偷偷养了只小橘猫，左耳缺个角，要是宿管发现我就完了", "宿舍偷偷养了只小橘猫，左耳缺个角"),
         ("我在杭州做会计，要是以后不干了就回老家种地", "我在杭州做会计"),
+        ("Really??? no thank you. Tuesdays we close at noon.", "Tuesdays we close at noon."),
+        ("My brother Ilan turned fifty on Monday, write him a toast", "My brother Ilan turned fifty on Monday"),
+        ("我孩子在三中 目标是交大附中 我妈说能上二中就不错了？？", "我孩子在三中 目标是交大附中"),
+        ("我外甥要写作文，你帮他起个开头", "我外甥要写作文"),
     ],
 )
 def test_what_is_told_before_a_guess_is_drawn_without_it(said: str, told: str) -> None:

@@ -17,6 +17,8 @@ from agentic_memory_bank.tools.text.secrets import secrets_in
 from agentic_memory_bank.tools.text.sensitive import speaks_of, without
 
 NUMBERS = [
+    ("the agent wants my BVN 22340918273 before Friday", "22340918273"),
+    ("They asked for my SIN, 741 203 885, is that normal?", "741 203 885"),
     ("My IBAN is GB82 WEST 1234 5698 7654 32.", "1234 5698"),
     ("Send it to DE89 3704 0044 0532 0130 00, please.", "0044"),
     ("the portal wont let me in, my id is 271-884-0356", "0356"),
@@ -79,7 +81,14 @@ OTHERS = [
 
 @pytest.mark.parametrize(
     "text",
-    ["The banking one, it's Plum!Hoe73, don't laugh.", "The wifi is fritzbox77 in case.", "I log in with Daisy2019x."],
+    [
+        "The banking one, it's Plum!Hoe73, don't laugh.",
+        "The wifi is fritzbox77 in case.",
+        "I log in with Daisy2019x.",
+        "my gym locker combo is 31-7-22",
+        "取款密码我老记混，再念一遍，640918，就这一次",
+        "Mei#tea88 —— 哎，这个是我邮箱密码，发错了",
+    ],
 )
 def test_a_password_said_in_passing_is_a_secret(text: str) -> None:
     assert secrets_in(text)

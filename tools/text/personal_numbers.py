@@ -31,8 +31,9 @@ _NO: Final = r"(?:numbers?|nos?\b\.?|nr\b\.?|id|#)"
 
 _NAMED: Final = (
     rf"iban|passport {_NO}|(?:identity|id) (?:card|{_NO}|document)|national (?:id|insurance)(?: {_NO})?"
-    rf"|social security(?: {_NO})?|ssn|sin number|nhs {_NO}|nino|medicare(?: {_NO})?|medicaid(?: {_NO})?"
-    rf"|medical record(?: {_NO})?|record number|mrn|(?:patient|chart|hospital) {_NO}"
+    rf"|social security(?: {_NO})?|ssn|sin number|(?:bvn|nin)(?: {_NO})?|nhs {_NO}|nino"
+    rf"|medicare(?: {_NO})?|medicaid(?: {_NO})?|medical record(?: {_NO})?"
+    rf"|record number|mrn|(?:patient|chart|hospital) {_NO}"
     rf"|health (?:card|insurance)(?: {_NO})?|insurance (?:policy )?{_NO}|policy {_NO}|(?:member|subscriber) {_NO}"
     rf"|(?:driv(?:er|ing|er'?s)'? )?licen[cs]e {_NO}|(?:bank )?account {_NO}|acct\.? {_NO}|routing {_NO}"
     rf"|sort code|bsb"
@@ -84,7 +85,8 @@ _LETTERED_CODE: Final = lazy_pattern(
 )
 """A number of somebody's that begins with letters, as no phone's does: "the seaman's number is CDN-SEA-448120-7"."""
 _INSURANCE: Final = lazy_pattern(
-    rf"{_BEFORE}(?:SIN|sin)(?: number| no\.?)?(?:'s| is| was|:| =)? ?(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{3}}){_AFTER}"
+    rf"{_BEFORE}(?:SIN|sin)(?: number| no\.?)?(?:'s| is| was|:| =|,)? ?"
+    rf"(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{3}}){_AFTER}"
 )
 """The social insurance number of a Canadian."""
 _ANSWERED: Final = lazy_pattern(_VALUE)

@@ -24,6 +24,7 @@ _NAMED: Final = (
     r"|entry) codes?"
     r"|codes? (?:for|of|to) (?:the|my|our|your) (?:\w+ ){0,2}(?:door|gate|garage|safe|alarm|lock(?:er)?|entrance"
     r"|building|house|card|account|phone)"
+    r"|(?:(?:pad)?lock(?:er)?|safe|vault|gate) comb(?:o|ination)s?"
     r"|(?:seed|recovery|backup|mnemonic) (?:phrase|words?|codes?|key)|card number"
 )
 _WORD: Final = rf"{_NAMED}|tokens?(?! (?:limit|budget|count|window|size|usage|cost))"
@@ -44,7 +45,8 @@ _STATED: Final = lazy_pattern(
 _BESIDE: Final = lazy_pattern(
     rf"(?<![A-Za-z])(?:{_NAMED})\s+[\"'`(]?(?=\S*\d)\S{{3,}}"
     r"|(?<![A-Za-z])tokens?\s+[\"'`(]?(?=\S*\d)(?=\S*[A-Za-z])\S{6,}"
-    rf"|(?:{_CHINESE_WORD})[\s“\"「]*(?=[A-Za-z]*\d){_TYPED}",
+    rf"|(?:{_CHINESE_WORD})[\s“\"「]*(?=[A-Za-z]*\d){_TYPED}"
+    r"|[密口][码碼令][^\d。！？\n]{0,24}?[，,：:、\s]\d{4,8}(?![\d.年月日号点元块个])",
     re.IGNORECASE,
 )
 """A credential and its name side by side, without a verb: the value has a digit."""
@@ -52,7 +54,7 @@ _AS_SECRET: Final = lazy_pattern(
     rf"[^\s]{{3,60}}+\s+(?:is|as|for)\s+(?:my|our|the)\s+(?:[\w-]+\s+){{0,3}}?(?:{_WORD})(?![A-Za-z])"
     rf"|(?:[^.!?\n]{{0,80}}[.!,;][ \t]*+)?\b(?:it|that|this|which)(?:'s| is| was) (?:my|our|the|his|her|their)"
     rf" (?:[\w-]+ ){{0,3}}?(?:{_WORD})(?![A-Za-z])"
-    rf"|(?:{_TYPED}\s*|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?是|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?=[{_CHINESE_FIRST}])(?:{_CHINESE_WORD})",
+    rf"|(?:{_TYPED}(?:\s*|[\s—–-]{{1,6}}(?:[^\s，。！？\w]|[弊哎哦啊嗱])?[，,]?[呢这那這][个個])|[^\s，。！？]{{2,20}}(?=就?是我))(?:就?[是系係]|当作?|作为?|做)[^，。！？\n]{{0,12}}?(?=[{_CHINESE_FIRST}])(?:{_CHINESE_WORD})",
     re.IGNORECASE,
 )
 _TO_GET_IN: Final = lazy_pattern(

@@ -138,7 +138,9 @@ HOW_OPENS: Final = lazy_pattern(
     r"\b(?:first(?:ly)?|to \w+[^.]{2,60}[,:] (?:first|run|you|i|we))\b|首先|第一步", re.IGNORECASE
 )
 """The first of several steps."""
-CLAUSE: Final = lazy_pattern(r"(?:(?!\s(?:and|but)\s)[^\n,;，；])+")
+SPACED_CHINESE: Final = lazy_pattern(r"(?<=[\u3400-\u9fff0-9]) (?=[\u3400-\u9fff])")
+"""Where Chinese is typed with spaces for commas."""
+CLAUSE: Final = lazy_pattern(r"(?:(?!\s(?:and|but)\s|(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff]))[^\n,;，；])+")
 """A part of a sentence."""
 SENTENCE: Final = lazy_pattern(r"(?:(?![.!?…]\s)[^\n])+[.!?…]*")
 """A sentence, of somebody who begins it with no capital, too."""

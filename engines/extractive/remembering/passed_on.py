@@ -23,7 +23,9 @@ _LED_IN: Final = lazy_pattern(
     r"|(?:>[^\n>]{11,300}+(?:\n|\Z)){1,8}+)"
 )
 _CAME: Final = lazy_pattern(
-    r"\A\W*from (?:my|our|the) (?:[\w'-]+ ){0,2}(?:boss|manager|landlord|landlady|school|nursery|club|team|bank|office"
+    r"\A\W*from (?:(?:himself|herself|themselves)\b"
+    r"|\w+ (?:\w+ )?(?:this (?:morning|afternoon|evening)|yesterday|today|last night|just now)\b)"
+    r"|\A\W*from (?:my|our|the) (?:[\w'-]+ ){0,2}(?:boss|manager|landlord|landlady|school|nursery|club|team|bank|office"
     r"|doctor|surgery|clinic|hospital|teacher|coach|mum|mom|dad|sister|brother|wife|husband|neighbou?r|agency|company"
     r"|council|hotel|venue|supplier|brewery|airline|garage)\b|\b(?:sent|s[ae]ys|said|wrote|writes|posted|texted|emailed"
     r"|messaged|e?-?mail(?: from)?|message|letter|text|notice|note|reply|replied|announce(?:d|ment)|forward(?:ed|ing)?"
@@ -31,7 +33,7 @@ _CAME: Final = lazy_pattern(
     r"|came (?=from|in\b|today|through)|got this (?=from|today)"
     r"|(?:keep|hold|save|copy) (?:it|this|that|the \w+)(?= (?:somewhere|safe|for (?:me|us|later)|handy|bits|parts)\b))"
     r" ?(?:me|us|from|to me|this|back|is|that)?\b"
-    r"|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言|转发|存一下|记一下",
+    r"|[转贴抄][给畀]?你|发(?:来|的|给|了)|通知|消息|短信|公告|来信|邮件|回复|群里|留言|转发|存一下|记一下",
     re.IGNORECASE,
 )
 """How somebody says that a message came to them."""

@@ -11,6 +11,7 @@ from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.remembering.chatter import is_chatter
 from agentic_memory_bank.engines.extractive.remembering.gossip import OPENING, is_gossip
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
+from agentic_memory_bank.engines.extractive.remembering.supposing import GUESSES, supposed_from
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -47,8 +48,8 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
     r"(?!which (?:means?|meant|leaves|makes|made|is (?:why|when|where|how|great|good|fine|lovely)|was)\b)"
     r"(?!(?:what|where|how) (?:i|we)(?:'ve|'d|'m)? ?(?:(?!know|ask|underst|wonder|get\b)\w+ ){0,4}?(?:is|are|was) \w)"
     rf"(?:{phrases.QUESTION_WORDS}|any idea"
-    r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|we|they|he|she|it|there|the|my"
-    r"|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
+    r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|u|ya|we|they|he|she|it|there|the"
+    r"|my|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
     rf"(?:{_DEEDS})|(?:does|did|can|could|will|would|should) an? [a-z]{{2,20}} (?:{_DEEDS})"
     r"|(?:is|are) -\d+|(?:is|was) an? (?:\w+ ){1,2}"
     r"(?:an?|the|really|actually|made|from|bigger|better|worse|\w{3,9}er than)"
@@ -58,10 +59,16 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
 """How English asks, with or without a mark; not "how we do it: …"."""
 _WHENEVER: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|also|oh|ok) )*(?:when(?:ever)?|how) (?:you|u|ya|i|we)\b"
-    r"(?:[^.!?,]{2,80},|[^.!?,]{2,60}\b(?:don'?t|do not|never|always) \w)",
+    r"(?:[^.!?,]{2,80},|[^.!?,]{2,60}\b(?:don'?t|do not|never|always|say|give|put|start|use|answer|begin|lead) \w)",
     re.IGNORECASE,
 )
 """A condition in front of a wish: "when you write for me, keep it short"."""
+_RUNS_ON: Final = lazy_pattern(
+    r"\W{0,3}(?:\w{1,20}\W{1,3}){3,12}?so (?:i'm|i am|i've|my|we're|we live|i (?:live|work|drive|run|teach|have))\b"
+    r"(?:\W{1,3}\w{1,20}){8}[^?？]{0,600}\Z",
+    re.IGNORECASE,
+)
+"""A question by the way that runs on into what is told: "is it on, right, so I'm Robyn and I drive the school bus"."""
 _MANNER: Final = lazy_pattern(
     r"\b(?:could|can|would|will) you (?:(?:ever|please|just|always|maybe|kindly|only) ){0,3}(?:write|answer|reply"
     r"|respond|talk|speak|explain things?|keep (?:it|things|your \w+)|stick)\b"
@@ -72,7 +79,7 @@ _MANNER: Final = lazy_pattern(
 )
 """A standing wish that is put as a question: "would you write in short lines for me, my eyes are bad"."""
 _CHINESE_QUESTION: Final = lazy_pattern(
-    r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|回事)?|多少.{0,3}|多[久远高大长]"
+    r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|分|认|治|选|挑|回事)?|多少.{0,3}|多[久远高大长]"
     r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
     r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
@@ -81,13 +88,14 @@ _CHINESE_QUESTION: Final = lazy_pattern(
     r"|(?:票|价|费|租|金|一[斤个份碗张件晚月天年])(?:卖|要|收)?好多钱\W*$"
     r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|该|可以)[^，。！？也都就才我不]{0,10}(?<![他她它人象友])不$"
     r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]{0,8}[都也没还])[^，。！？我]{1,5}$"
+    r"|(?:(?<![冇无無])咩|几多|边度|点解|点样)[^，。！？我佢]{0,6}$|到底[^，。！？我]{1,20}还是[^，。！？我]{1,20}$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
     r"|^(?:(?!我|不知|没)[^，。]){1,12}(?:为什么|为啥|干嘛|凭啥)(?:老|总|都|会|要|专|爱|不|那么|这么)"
 )
 _CHINESE_WHY: Final = lazy_pattern(
-    r"[，,](?!我[记知])[^，,。！？]{0,12}(?:问[问你我]?|考考?你|考考|好奇|打赌|争[论了]?|吵起来|想不起来)[^，,。！？]{0,6}\W*$"
+    r"[，,](?!我[记知])[^，,。！？]{0,12}(?:问[问你我]?|考考?你|考考|好奇|打赌|争[论了]?|吵起来|(?:为|因)[这那此][^，。]{0,3}吵|抬杠|想不起来)[^，,。！？]{0,6}\W*$"
 )
 """Why somebody asks, behind the question: "一斤等于多少克，我就考考你"."""
 _REQUEST: Final = lazy_pattern(
@@ -98,6 +106,12 @@ _REQUEST: Final = lazy_pattern(
     r"|four|five|six|ten|a few|how|what|something|dot|happy birthday|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
+_ASKED_INSIDE: Final = lazy_pattern(
+    r"[,;] (?:(?:so|please|pls|just|can you|could you) )*(?:draft|write|translate|proofread|compose) (?:for )?"
+    r"(?:me|him|her|them|us) (?:an?|the|one|some|two|three)\b",
+    re.IGNORECASE,
+)
+"""A request behind what it is for: "my sister is fifty on Sunday, write her a card"."""
 _POLITE: Final = lazy_pattern(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
 _EMBEDDED: Final = lazy_pattern(
     rf"\A\W*please \w+ (?:\w+ ){{0,2}}?(?:{phrases.QUESTION_WORDS}|whether|if)\b", re.IGNORECASE
@@ -106,11 +120,12 @@ _EMBEDDED: Final = lazy_pattern(
 _CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
     r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|你帮(?:[他她它]|人家|忙)(?:起|写|改|想|翻|拟|润)|[请让叫托求]我[^，。！？]{0,4}代(?:笔|写|拟)|[请让叫托求]我帮[他她忙](?:写|改|翻|起|拟|润)"
 )
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
     r"|only ever)\b"
-    r"|给我写[^，。]{1,8}[就要都只别先用得]|以后|不要|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
+    r"|[给帮]我写[^，。]{1,12}[就要都只别先用得]|以后|不要|[唔不]准|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
     re.IGNORECASE,
 )
 """How somebody says what is to be done from now on."""
@@ -120,8 +135,7 @@ _LEAVING: Final = lazy_pattern(
     r"|bed\b|night|nope|no(?! (?!need|luck|idea|way|worr|rush|thank|more|time|clue|problem|doubt|use|sense|point|one)"
     r"\w+ (?:on|in|at|for|after|before|during|until|near|under)\b)"
     r"|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
-    r"|行|得|先这样"
-    r"|晚安|没事|拜拜?|下班|我去|好)[^!?。]{0,24}\W*$",
+    r"|(?:行|得|先这样|晚安|没事|拜拜?|下班|我去|好)(?![^!?。]{0,24}(?:\d|还有|另外|记[着得住])))[^!?。]{0,24}\W*$",
     re.IGNORECASE,
 )
 _SIGNS_OFF: Final = lazy_pattern(
@@ -143,49 +157,25 @@ _PRAISE: Final = lazy_pattern(
 _MOOD: Final = lazy_pattern(
     r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy)"
     r"|it'?s (?:(?:so|too|very|really|absolutely|bloody) ){1,3}(?:hot|cold|windy|wet|humid|grey|dark|warm|muggy))\b"
-    r"|今[天儿日](?!开始|起)|外[边面头].{0,6}[雨雪风]|[热累烦困饿冷]死",
+    r"|(?<![到至])今[天儿日](?!开始|起)|外[边面头].{0,6}[雨雪风]|[热累烦困饿冷]死",
     re.IGNORECASE,
 )
-_SUPPOSED: Final = lazy_pattern(
-    r"\b(?:maybe|perhaps(?! to (?:mention|say|add|note|tell)\b)|(?<!\byou )might"
-    r"|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
-    r"|hypothetically|in another life|imagine (?:if|being)"
-    r"|if only i\b|if (?:i|we|my) (?:were|had|won|could|\w+ed)"
-    r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
-    r"| would| am)"
-    r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
-    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我(?:是|有|中)|下辈子|假设|想象一下|开玩笑",
-    re.IGNORECASE,
-)
-"""What is a wish, a guess or a joke, and may never be."""
-
-
-_GUESSES: Final = lazy_pattern(
-    r"\W*(?=[^,;.]{0,80}\b(?:i|we|he|she|they|you|the \w+)(?:'(?:ll|d|m|re|s))? \w+ \w+)[^,;，；]{8,120}[.!。！]*\Z"
-    r"|\W*(?:要是|万一|如果|假如|也许|可能会|没准)(?!真)[^，；。]{4,40}(?<!就好了)(?:[，,][^，；。]{0,30})?[。！]*\Z",
-    re.IGNORECASE,
-)
-"""A guess with something of its own to say, at the end of a sentence; "not sure" doubts what stands before it."""
-_REASON: Final = lazy_pattern(
-    r"[,;] ?(?:because |since |as )?(?:s?he|they|i)(?:'s|'m|'re| is| am| are| has| have)"
-    r"(?: (?!to\b|been\b)\w+){1,8}\W*$",
-    re.IGNORECASE,
-)
-"""What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
 _ESCAPED: Final = lazy_pattern(
     r"\b(?:slipped my mind|(?:gone|clean) out of my (?:head|mind)|tip of my tongue"
     r"|can(?:'t| never|not)(?: ever)? (?:remember|recall|think of|spell)"
     r"|(?:always|keep|constantly) (?:forget(?:ting)?|mix(?:ing)? (?:it|them|those|the two) up|confus(?:e|ing)"
     r"|(?:want(?:ing)? to )?(?:put|writ(?:e|ing)|spell(?:ing)?|typ(?:e|ing)|putting|say(?:ing)?)"
     r"|get(?:ting)? (?:it|them|that|those) wrong)"
-    r"|(?:it's |it has been |been )?(?:bugging|driving) me)\b|想不起来|记不[住清起]|总?是?(?:记错|写错|搞混|弄混)",
+    r"|(?:it's |it has been |been )?(?:bugging|driving) me)\b|想不起来|记不[住清起]|总?是?(?:记错|写错|搞混|弄混)"
+    r"|(?:邻居|同事|同学|朋友|客人|孩子|学生|有人)[^，。！？]{0,6}(?:(?:用|说|念|写|读)错|问起|[争吵]起来)"
+    r"|\bi (?:barely|hardly|scarcely) know (?:him|her|them|the \w+)\b",
     re.IGNORECASE,
 )
 """Why somebody asks: the answer has escaped them."""
 _WAS_ASKED: Final = lazy_pattern(
-    r"\W{0,3}(?:(?:my|our|the|an?|some|one of (?:my|our|the)) )?(?:\w[\w-]{0,19} ){1,2}?(?:just |keeps? )?"
+    r"\W{0,3}(?:(?:my|our|the|an?|some|one of (?:my|our|the)) )?(?:\w[\w-]{0,19} ){1,5}?(?:just |keeps? )?"
     r"(?:asked|asks?|asking|is asking|was asking|wants? to know|wanted to know|is wondering)(?: me| us)?"
-    r"(?=\W*\Z|, (?:and |so )?(?:i|we) (?:said|told|had|didn't|couldn't)\b)",
+    r"(?=\W*\Z|,? (?:(?:and|but|so) )?(?:i|we) (?:said|told|had|didn't|couldn't|made|guessed|bluffed)\b)",
     re.IGNORECASE,
 )
 """Why somebody asks: somebody asked them. "A customer asked, I said no idea"."""
@@ -195,7 +185,8 @@ _JOINT: Final = lazy_pattern(r"[,;]|\s(?=(?:so|and|but|because|cos)\s)", re.IGNO
 """Where a sentence goes over to its next clause."""
 _EXCLAIMS: Final = lazy_pattern(
     r"[,;]? ?\b(?:(?:would|can|could) you (?:credit|believe|imagine) (?:it|that|this)|would you believe"
-    r"|what can (?:i|you) (?:say|do)|how about that)\b",
+    r"|what can (?:i|you) (?:say|do)|how about that)\b"
+    r"|[，,]?你说(?:巧不巧|气不气人|气人不气人|逗不逗|怪不怪|好不好笑|烦不烦)",
     re.IGNORECASE,
 )
 """What asks nothing, whatever its words."""
@@ -237,6 +228,8 @@ _WORLD: Final = lazy_pattern(
 """What everybody may look up."""
 
 
+_ITEM: Final = lazy_pattern(r"\A\s*\d{1,2}[.)、）] ?")
+"""How an item of a list begins."""
 _UNMARKED: Final = lazy_pattern(
     r"\A(\W{0,3}(?:what|who|where|how|when|why))(s|re)\b(?! (?:up|more|left)\b)", re.IGNORECASE
 )
@@ -245,15 +238,18 @@ _UNMARKED: Final = lazy_pattern(
 
 def is_asking(sentence: str) -> bool:
     """Whether a sentence asks something, or for something to be done now."""
-    plain = _UNMARKED.sub(r"\1'\2", _EXCLAIMS.sub("", sentence.replace("’", "'")).strip())
+    marked = phrases.SPACED_CHINESE.sub("，", sentence.replace("’", "'"))
+    plain = _UNMARKED.sub(r"\1'\2", _EXCLAIMS.sub("", marked).strip())
     if plain.endswith((":", "：")):
         return False
-    is_wish = _WHENEVER.match(plain) or (_MANNER.search(plain) and _JOINT.search(plain))
+    is_wish = _WHENEVER.match(plain) or _RUNS_ON.match(plain) or (_MANNER.search(plain) and _JOINT.search(plain))
     if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not is_wish):
         return True
     if _WISH.search(plain) or is_wish:
         return False
-    if _REQUEST.match(plain) or _EMBEDDED.match(plain) or (_POLITE.search(plain) and not is_personal(plain)):
+    if _REQUEST.match(plain) or _EMBEDDED.match(plain) or _ASKED_INSIDE.search(plain):
+        return True
+    if _POLITE.search(plain) and not is_personal(plain):
         return True
     if not is_cjk(plain):
         return phrases.WANTS.search(plain) is not None
@@ -273,10 +269,10 @@ def only_asks(text: str) -> bool:
 
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something that may be worth knowing later."""
-    plain = _EXCLAIMS.sub("", sentence.replace("’", "'")).strip()
+    plain = _ITEM.sub("", _EXCLAIMS.sub("", sentence.replace("’", "'")), count=1).strip()
     if any(pattern.search(plain) for pattern in (ORDERS, _HEARSAY, _WORLD)) or _ELLIPTIC.match(plain):
         return False
-    if _SUPPOSED.search(plain) and not _REASON.search(plain):
+    if supposed_from(plain) is not None:
         return False
     if is_gossip(plain):
         return False
@@ -304,12 +300,15 @@ def stated_first(sentence: str) -> str:
 
     "We keep an orange cat in the dorm, if the warden finds out I'm done for" keeps the cat.
     """
-    asks, supposed = is_asking(sentence), _SUPPOSED.search(sentence)
-    if not asks and (supposed is None or _REASON.search(sentence)):
+    asks, supposed = is_asking(sentence), supposed_from(sentence)
+    if not asks and supposed is None:
         return ""
-    end = len(sentence) if asks or supposed is None else supposed.start()
+    inside = _ASKED_INSIDE.search(sentence)
+    end = inside.start() + 2 if inside else len(sentence) if asks or supposed is None else supposed
     cut = max(0, *(sentence.rfind(mark, 0, end) for mark in ("，", "；", ", ", "; ")))
-    if not asks and not _GUESSES.match(sentence[cut:]):
+    if not cut and (spaces := [found.start() for found in phrases.SPACED_CHINESE.finditer(sentence, 0, end)]):
+        cut = spaces[-1]
+    if not asks and not GUESSES.match(sentence[cut:]):
         return ""
     told = sentence[:cut]
     is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told) or names_and_numbers(f"so {told}")

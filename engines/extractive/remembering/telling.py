@@ -8,6 +8,7 @@ itself are none.
 import re
 from typing import Final, Literal, NamedTuple
 
+from agentic_memory_bank.engines.extractive.reading.phrases import SPACED_CHINESE
 from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
@@ -41,9 +42,9 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
-_SPACED_ZH: Final = lazy_pattern(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
-"""Where Chinese is typed with spaces for commas."""
-_CLAUSE: Final = lazy_pattern(r"(?:(?!(?<=[a-z]{2})\.\s+[a-z])[^,;:()，；：、！？。!?\n—–])+")
+_CLAUSE: Final = lazy_pattern(
+    r"(?:(?!(?<=[a-z]{2})\.\s+[a-z]|\sso (?:please )?(?:don't|do not|never) \w)[^,;:()，；：、！？。!?\n—–])+"
+)
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
     r"|btw|sorry|by the way|go ahead and|(?:could|can|would|will|should) you"
@@ -106,9 +107,9 @@ _WISH: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _THIS: Final = lazy_pattern(
-    r"\A\W*(?:about |any of |all of |all |i (?:just )?(?:said|told you) |of )*(?:it|this|that|these|those|them"
-    r"|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit|part"
-    r"|thing))\b"
+    r"\A\W*(?:about |any of |none of |all of |all |i (?:just )?(?:said|told you) |of )*+(?:it|this|that|these"
+    r"|those|them|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit"
+    r"|part|thing))\b"
     r"(?: (?:out|off|away"
     r"|please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
     r"|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
@@ -202,7 +203,7 @@ def told_to_forget(text: str) -> Telling | None:
         text: What a user says.
     """
     words = " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())
-    words = UNMARKED.sub(r"\1n't", _SPACED_ZH.sub("，", words))
+    words = UNMARKED.sub(r"\1n't", SPACED_CHINESE.sub("，", words))
     if len(text) > LONGEST or not words or is_order(words):
         return None
     if only_ends(words):
@@ -217,7 +218,7 @@ def told_to_forget(text: str) -> Telling | None:
             before = [one for _, one in clauses[:place]]
             if (told := _told(asked, same, before, after)) is not None:
                 told = _with_others(told, [one for _, one in clauses[place + 1 :]], words)
-                is_over = told.kind == "this" and before and sentence + 1 < len(starts)
+                is_over = told.kind == "this" and before and sentence + 1 < len(starts) and f"{clause}:" not in words
                 return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
     about, is_plain = hinted([clause for _, clause in clauses])
     return Telling("about", about, is_sure=False, is_plain=is_plain) if about else None

@@ -18,8 +18,8 @@ _DELETE_ZH: Final = (
 )
 _FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
 _KEEP_NOT_ZH: Final = (
-    r"(?:别|不要|不用|不必|甭|不许|无需)再?"
-    r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
+    r"(?:别|別|不要|不用|不必|甭|不许|无需|唔好|唔使|莫要?)再?(?:[帮幫给給]我)?(?:往[下里])?"
+    r"(?:记录|記|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
 )
 _UNSAID_ZH: Final = (
     r"当(?:作|做|成)?我?(?:没|从没|从来没|不)(?:有|存在)?(?:(?:说|提|讲|听|聊|发生)(?:过|见)?|知道|晓得"
@@ -79,7 +79,7 @@ MATTER_ZH: Final = lazy_pattern(
 )
 SHORT_ZH: Final = 20
 """Characters of a clause that may be all that a later one means by "it"."""
-SAYS_ZH: Final = lazy_pattern(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)")
+SAYS_ZH: Final = lazy_pattern(r"\A(?:我|他|她)(?:刚|今天|昨天|又|就是)|\A我?[跟给]你[说讲]")
 """How a Chinese clause begins that tells something, and does not only name it."""
 MATTER_END_ZH: Final = lazy_pattern(r"(?:的|那个|这个)(?:私?事情?|情况|问题)\Z")
 """What ends the name of a matter, and names nothing itself."""
@@ -88,6 +88,7 @@ ALL_ZH: Final = lazy_pattern(
 )
 _THIS_ZH: Final = lazy_pattern(
     r"(?:我?(?:刚才|刚刚|刚)?(?:说|讲|提|告诉你)的?)?(?:这|那|刚才)?(?:个|件|条|句|些|段|番)?(?:事情?|话|消息|内容|东西)?(?:下来|了|吧|哈|啊)*"
+    r"|(?:我?[跟给]你[说讲][一个]{0,2}(?:秘密|事儿?|事情|话)?)?(?:[你您]?听(?:听|过|一听|完)?[就便](?:得|行|好|算|罢|完)了?)?[你您]?"
 )
 
 

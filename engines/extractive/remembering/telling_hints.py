@@ -243,7 +243,7 @@ _LONGEST: Final = 40
 """Words of a message that is read for a wish as a whole."""
 
 _VERBLESS: Final = lazy_pattern(
-    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
+    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|be|has|have|had|will|would|can|i'm|i've|it's|he's|she's)\b",
     re.IGNORECASE,
 )
 _MOST_NOUN: Final = 8

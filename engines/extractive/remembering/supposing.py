@@ -1,0 +1,44 @@
+"""Tells what is supposed, guessed or joked about from what is so: "if I won the lottery", 要是中了五百万."""
+
+import re
+from typing import Final
+
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
+SUPPOSED: Final = lazy_pattern(
+    r"\b(?:maybe|perhaps(?! to (?:mention|say|add|note|tell)\b)|(?<!\byou )might"
+    r"|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
+    r"|hypothetically|in another life|imagine (?:if|being)"
+    r"|if only i\b|if (?:i|we|my) (?:were|had|won|could|\w+ed"
+    r"|was (?:very |so |that |really |a )?(?:rich|king|queen|young|famous|\w+aire)"
+    r"|(?:win|hit) (?:\w+ ){0,2}(?:lotto|lottery|jackpot|pools)|\w+ (?:\w+ ){0,2}(?:million|billion|crore)s?)\b"
+    r"|if (?:\w+ ){1,3}had \w[^.!?]{2,100}\b(?:would|might)\b"
+    r"|if (?:\w+ ){1,5}(?:\w+ed|lost|left|got|fell|came|went|gave)\b[^.!?]{0,40}? (?:i|we)(?:'?d| would)"
+    r" (?!like|love|rather|prefer|appreciate|had\b|been\b)"
+    r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
+    r"| would| am)"
+    r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
+    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我?(?:是|有|中|[能可以]{0,2}(?:做老板|当老板|穿越|重来|重生|回到|变成|隐身))|下辈子|假设|想象一下|开玩笑",
+    re.IGNORECASE,
+)
+"""What is a wish, a guess or a joke, and may never be."""
+
+
+GUESSES: Final = lazy_pattern(
+    r"\W*(?=[^,;.]{0,80}\b(?:i|we|he|she|they|you|the \w+)(?:'(?:ll|d|m|re|s))? \w+ \w+)[^,;，；]{8,120}[.!。！]*\Z"
+    r"|\W*(?:要是|万一|如果|假如|也许|可能会|没准)(?!真)[^，；。]{4,40}(?<!就好了)(?:[，,][^，；。]{0,30})?[。！]*\Z",
+    re.IGNORECASE,
+)
+"""A guess with something of its own to say, at the end of a sentence; "not sure" doubts what stands before it."""
+REASON: Final = lazy_pattern(
+    r"[,;] ?(?:because |since |as )?(?:s?he|they|i)(?:'s|'m|'re| is| am| are| has| have)"
+    r"(?: (?!to\b|been\b)\w+){1,8}\W*$",
+    re.IGNORECASE,
+)
+"""What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
+
+
+def supposed_from(sentence: str) -> int | None:
+    """Where a sentence begins to suppose something; None where it does not, or says behind it what is so."""
+    found = SUPPOSED.search(sentence)
+    return None if found is None or REASON.search(sentence) else found.start()

@@ -499,6 +499,8 @@ def test_what_is_said_after_a_sentence_not_to_keep_is_kept(opened: Open) -> None
         ["this is a secret, please not save it: Zed and Ada are splitting up. The boy knows nothing. What do I say?"],
         ["跟你说个事儿你听听就得了别往下记 是Zed要离婚了 下个月搬走"],
         ["Zed要离婚了，唔好记。"],
+        ["lol Zed made the side door code 4471, pls dont remember that one im just cackling"],
+        ["房東Zed的帳號我寫在這，你看過就當沒看過"],
     ],
 )
 def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembered(

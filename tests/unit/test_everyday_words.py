@@ -41,6 +41,11 @@ def drawn(said: str) -> list[str]:
         "is this thing on ok so I'm Dot I drive the library van and Pete does the Fridays when I'm off",
         "when you give me a route put the postcode at the front cause I type it in at the wheel",
         "3) We are lactose free, oat milk too",
+        "the council gave us the garden plot, Noor pushed for it apparently, it's ours from 3 May",
+        "when I show you a draft please only mark the mistakes",
+        "can u just talk normal no emojis no exclamation marks",
+        "夜里两点 喂完奶 娃小名豆包 大名没定 今天第二十天",
+        "報價是這樣,彩稿一張 8000,急件加三成,別每次都問我要不要打折",
         "家里那口子怀上了，预产期九月，你说巧不巧。",
         "还有 房租我交到六月十号 你给我记着",
         "我戒酒了 从三月到今儿一滴没沾 周末改喝茶",
@@ -123,6 +128,12 @@ def test_what_is_worth_keeping_is_drawn(said: str) -> None:
         "越南用咩插头呀",
         "大雪和小雪咋分",
         "街道请我代写一则启事：周日停电，请各户留意。",
+        "编个顺口溜骂我家漏水的龙头",
+        "替我表姐拟两句话发群里",
+        "给我整一段祝寿词，老爷子爱听戏",
+        "邻居说他见过龙 你说真的假的",
+        "倘若力气能借，我便把左手借给她",
+        "如果哪天真的红了,我要买台面包车",
     ],
 )
 def test_what_nobody_would_look_for_is_left(said: str) -> None:
@@ -186,6 +197,7 @@ def test_material_orders_and_questions_of_others_are_not(said: str) -> None:
         ("My brother Ilan turned fifty on Monday, write him a toast", "My brother Ilan turned fifty on Monday"),
         ("我孩子在三中 目标是交大附中 我妈说能上二中就不错了？？", "我孩子在三中 目标是交大附中"),
         ("我外甥要写作文，你帮他起个开头", "我外甥要写作文"),
+        ("我调到后勤了 六点能到家 要是会分身就好了 一个上班一个睡", "我调到后勤了 六点能到家"),
     ],
 )
 def test_what_is_told_before_a_guess_is_drawn_without_it(said: str, told: str) -> None:

@@ -34,7 +34,7 @@ FICTION: Final = lazy_pattern(
 """A turn that plays or invents something."""
 QUESTION: Final = lazy_pattern(
     rf"{ENDS_ASKING}|[吗呢么]\W*+$|可不可以"
-    r"|(?<![问看定管论讲查道清楚])(?<![问看定管论讲查道清楚][他她它])([\u3400-\u9fff])[不没]\1"
+    r"|(?<![问問看定管论讲查道清楚])(?<![问問看定管论讲查道清楚][他她它我你])([\u3400-\u9fff])[不没]\1"
 )
 """How a question ends."""
 ASKS: Final = lazy_pattern(

@@ -33,8 +33,12 @@ _SHORT_ZH: Final = 30
 """The same in Chinese characters."""
 END: Final = 16
 """Characters at the end of a sentence in which Chinese asks."""
+_TOLD_AT_LENGTH: Final = 150
+"""Characters after which a guess takes nothing back of what was told before it."""
 LONGEST_MOOD: Final = 80
 """Characters of a sentence that tells of nothing but today."""
+LONGEST_MOOD_ZH: Final = 24
+"""The same in Chinese."""
 
 _DEEDS: Final = (
     "make|have|eat|sleep|fly|live|like|see|hear|need|get|go|come|work|feel|die|grow|lay|bite|sting|drink|know|think|swim"
@@ -59,7 +63,8 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
 """How English asks, with or without a mark; not "how we do it: …"."""
 _WHENEVER: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|also|oh|ok) )*(?:when(?:ever)?|how) (?:you|u|ya|i|we)\b"
-    r"(?:[^.!?,]{2,80},|[^.!?,]{2,60}\b(?:don'?t|do not|never|always|say|give|put|start|use|answer|begin|lead) \w)",
+    r"(?:[^.!?,]{2,80},|[^.!?,]{2,60}\b(?:don'?t|do not|never|always|please|say|give|put|start|use|answer|begin|lead)"
+    r" \w)",
     re.IGNORECASE,
 )
 """A condition in front of a wish: "when you write for me, keep it short"."""
@@ -70,11 +75,11 @@ _RUNS_ON: Final = lazy_pattern(
 )
 """A question by the way that runs on into what is told: "is it on, right, so I'm Robyn and I drive the school bus"."""
 _MANNER: Final = lazy_pattern(
-    r"\b(?:could|can|would|will) you (?:(?:ever|please|just|always|maybe|kindly|only) ){0,3}(?:write|answer|reply"
-    r"|respond|talk|speak|explain things?|keep (?:it|things|your \w+)|stick)\b"
+    r"\b(?:could|can|would|will) (?:you|u|ya) (?:(?:ever|please|pls|just|js|always|maybe|kindly|only) ){0,3}"
+    r"(?:write|answer|reply|respond|talk|speak|explain things?|keep (?:it|things|your \w+)|stick)\b"
     r"(?! (?:me|a|an|the|this|that|these|those|my|our|some|about|up|down|out|on|him|her|them)\b)"
     r"(?=[^,;.!?]{0,30}\b(?:in|short(?:er)?|brief(?:ly)?|simple|simply|plain(?:ly)?|slow(?:ly)?|less|more|without|big(?:ger)?"
-    r"|formal(?:ly)?|casual(?:ly)?)\b)",
+    r"|formal(?:ly)?|casual(?:ly)?|normal(?:ly)?)\b)",
     re.IGNORECASE,
 )
 """A standing wish that is put as a question: "would you write in short lines for me, my eyes are bad"."""
@@ -89,6 +94,7 @@ _CHINESE_QUESTION: Final = lazy_pattern(
     r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|该|可以)[^，。！？也都就才我不]{0,10}(?<![他她它人象友])不$"
     r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]{0,8}[都也没还])[^，。！？我]{1,5}$"
     r"|(?:(?<![冇无無])咩|几多|边度|点解|点样)[^，。！？我佢]{0,6}$|到底[^，。！？我]{1,20}还是[^，。！？我]{1,20}$"
+    r"|真的假的$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
@@ -107,11 +113,16 @@ _REQUEST: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _ASKED_INSIDE: Final = lazy_pattern(
-    r"[,;] (?:(?:so|please|pls|just|can you|could you) )*(?:draft|write|translate|proofread|compose) (?:for )?"
-    r"(?:me|him|her|them|us) (?:an?|the|one|some|two|three)\b",
+    r"[,;] (?:(?:so|please|pls|just|can you|could you) )*(?:(?:draft|write|translate|proofread|compose) (?:for )?"
+    r"(?:me|him|her|them|us) (?:an?|the|one|some|two|three)"
+    r"|make (?:it|this) (?:\w+er|less|more|two|three|one|sound))\b",
     re.IGNORECASE,
 )
 """A request behind what it is for: "my sister is fifty on Sunday, write her a card"."""
+_HANDS_OVER: Final = lazy_pattern(
+    r"\W*(?:\w+\W+){0,4}?(?:this (?:is|came|one's) from|forwarded (?:me |us )?this|here(?:'s| is))\b", re.IGNORECASE
+)
+"""How a text is handed over that is to be worked on."""
 _POLITE: Final = lazy_pattern(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
 _EMBEDDED: Final = lazy_pattern(
     rf"\A\W*please \w+ (?:\w+ ){{0,2}}?(?:{phrases.QUESTION_WORDS}|whether|if)\b", re.IGNORECASE
@@ -119,7 +130,8 @@ _EMBEDDED: Final = lazy_pattern(
 """A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
-    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|(?:写|编|拟)[个一首段条两几]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|(?:^|[，,。])\W{0,3}(?:给我整|替[^，,。！？]{1,8}(?:拟|想|写|编|起))[个一两三几条段]"
     r"|你帮(?:[他她它]|人家|忙)(?:起|写|改|想|翻|拟|润)|[请让叫托求]我[^，。！？]{0,4}代(?:笔|写|拟)|[请让叫托求]我帮[他她忙](?:写|改|翻|起|拟|润)"
 )
 _WISH: Final = lazy_pattern(
@@ -181,8 +193,10 @@ _WAS_ASKED: Final = lazy_pattern(
 """Why somebody asks: somebody asked them. "A customer asked, I said no idea"."""
 _GENERIC: Final = lazy_pattern(r"\b(?:if|when|unless|once|before|after|until) you\b", re.IGNORECASE)
 """Where "you" is anybody."""
-_JOINT: Final = lazy_pattern(r"[,;]|\s(?=(?:so|and|but|because|cos)\s)", re.IGNORECASE)
+_JOINT: Final = lazy_pattern(r"[,;]|\s(?=(?:so|and|but|because|cos|no)\s)", re.IGNORECASE)
 """Where a sentence goes over to its next clause."""
+_JOINT_ZH: Final = lazy_pattern(r"(?<=[\u3400-\u9fff\d])[ ,](?=[\u3400-\u9fff])")
+"""The same in Chinese that is typed with spaces or half-width commas."""
 _EXCLAIMS: Final = lazy_pattern(
     r"[,;]? ?\b(?:(?:would|can|could) you (?:credit|believe|imagine) (?:it|that|this)|would you believe"
     r"|what can (?:i|you) (?:say|do)|how about that)\b"
@@ -203,7 +217,8 @@ _ELLIPTIC: Final = lazy_pattern(
 )
 """What is understood by those alone who heard what was said before: "My cousin will do one."."""
 _HEARSAY: Final = lazy_pattern(
-    r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\bapparently\b|\bsupposedly\b|\brumou?r\b"
+    r"\baccording to\b|\bi (?:read|heard) (?:that|somewhere|online|in)\b|\brumou?r\b"
+    r"|\A\W*(?:\w+ ){0,2}(?:apparently|supposedly)\b"
     r"|\b(?:said|told \w+|claims?|claimed) (?:that )?i\b|\bas an ai\b|\bas a language model\b"
     r"|据说|听说|有人说|网上说|报道说?|作为(?:一个)?(?:AI|人工智能|语言模型)",
     re.IGNORECASE,
@@ -306,11 +321,11 @@ def stated_first(sentence: str) -> str:
     inside = _ASKED_INSIDE.search(sentence)
     end = inside.start() + 2 if inside else len(sentence) if asks or supposed is None else supposed
     cut = max(0, *(sentence.rfind(mark, 0, end) for mark in ("，", "；", ", ", "; ")))
-    if not cut and (spaces := [found.start() for found in phrases.SPACED_CHINESE.finditer(sentence, 0, end)]):
-        cut = spaces[-1]
-    if not asks and not GUESSES.match(sentence[cut:]):
+    if not cut:
+        cut = max((found.start() for found in _JOINT_ZH.finditer(sentence) if found.start() < end), default=0)
+    if not asks and cut < _TOLD_AT_LENGTH and not GUESSES.match(sentence[cut:]):
         return ""
-    told = sentence[:cut]
+    told = "" if _HANDS_OVER.match(sentence) else sentence[:cut]
     is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told) or names_and_numbers(f"so {told}")
     return told if is_own and is_statement(told) and says_enough(told) else ""
 
@@ -351,7 +366,11 @@ def _is_chat(plain: str) -> bool:
         return True
     if _SIGNS_OFF.match(plain) and not names_and_numbers(phrases.OPENING.sub("", plain)):
         return True
-    return len(plain) <= LONGEST_MOOD and _MOOD.search(plain) is not None and not names_and_numbers(plain)
+    return (
+        len(plain) <= (LONGEST_MOOD_ZH if is_cjk(plain) else LONGEST_MOOD)
+        and _MOOD.search(plain) is not None
+        and not names_and_numbers(plain)
+    )
 
 
 def _is_of_everybody(plain: str) -> bool:
@@ -371,7 +390,7 @@ def _is_to_the_other(plain: str) -> bool:
     if colon and phrases.ADDRESSES.search(led_in) and says_enough(behind):
         plain = behind  # "regulars you need to know: …"
     told = phrases.ADDRESSES.search(_GENERIC.sub("", plain))
-    if told is None or is_personal(plain) or _WISH.search(plain):
+    if told is None or is_personal(plain) or _WISH.search(plain) or _MANNER.search(plain):
         return False
     joints = [found.start() for found in _JOINT.finditer(plain, 0, told.start())]
     before = plain[: joints[-1]] if joints else ""

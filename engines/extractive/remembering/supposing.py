@@ -18,7 +18,7 @@ SUPPOSED: Final = lazy_pattern(
     r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
     r"| would| am)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
-    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|如果我?(?:是|有|中|[能可以]{0,2}(?:做老板|当老板|穿越|重来|重生|回到|变成|隐身))|下辈子|假设|想象一下|开玩笑",
+    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|倘若|[如要](?:果|是)?哪天|如果我?(?:是|有|中|[能可以]{0,2}(?:做老板|当老板|穿越|重来|重生|回到|变成|隐身))|下辈子|假设|想象一下|开玩笑",
     re.IGNORECASE,
 )
 """What is a wish, a guess or a joke, and may never be."""

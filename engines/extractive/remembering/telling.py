@@ -110,9 +110,9 @@ _THIS: Final = lazy_pattern(
     r"\A\W*(?:about |any of |none of |all of |all |i (?:just )?(?:said|told you) |of )*+(?:it|this|that|these"
     r"|those|them|what i(?:'ve)? (?:just )?(?:said|told you|wrote)|(?:this|that|my last|the last) (?:message|one|bit"
     r"|part|thing))\b"
-    r"(?: (?:out|off|away"
-    r"|please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record|on file"
-    r"|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*\W*\Z",
+    r"(?: (?:out|off|away|please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record"
+    r"|on file|one|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*"
+    r"(?:\s(?:i'?m|i was|it'?s|just)\b.*)?\W*\Z",
     re.IGNORECASE,
 )
 _SOMETHING: Final = lazy_pattern(

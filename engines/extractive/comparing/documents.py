@@ -25,7 +25,12 @@ from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.sides import cell_of, column_of, figures_given
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
 from agentic_memory_bank.engines.extractive.comparing.successors import successors
-from agentic_memory_bank.engines.extractive.comparing.telling import OF_EVERYTHING, dated_days, stand_apart
+from agentic_memory_bank.engines.extractive.comparing.telling import (
+    OF_EVERYTHING,
+    dated_days,
+    numbered_apart,
+    stand_apart,
+)
 from agentic_memory_bank.engines.extractive.comparing.turned import turned
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
@@ -63,10 +68,6 @@ _SALUTES: Final = lazy_pattern(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。
 _YOU: Final = lazy_pattern(r"\b(?:you|yours?)\b|[您你]", re.IGNORECASE)
 _OPENING: Final = 9
 """Statements among which a letter says to whom it is written."""
-_NUMBERED: Final = lazy_pattern(
-    r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d{1,6})|(?<![\d一二三四五六七八九十])(?P<han>\d{1,6}|[一二三四五六七八九十]{1,4})\s?[号栋楼室班组路](?!线)",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=256)
@@ -367,8 +368,7 @@ def _told_apart(first: Statement, second: Statement) -> bool:
         return True
     if OF_THE_DOCUMENT.match(first.text) and OF_THE_DOCUMENT.match(second.text):
         return True
-    left, right = (frozenset(m["latin"] or m["han"] for m in _NUMBERED.finditer(s.text)) for s in (first, second))
-    if left and right and left.isdisjoint(right):
+    if numbered_apart(first, second):
         return True
     left, right = (s.sentence.names if s.sentence else frozenset[str]() for s in (first, second))
     left, right = left - dated_days(first, second), right - dated_days(second, first)

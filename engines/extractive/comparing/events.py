@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, shown
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -42,6 +43,7 @@ def dated_apart(first: Document, second: Document) -> Iterator[FoundContradictio
             yield FoundContradiction(left, right, "date", (shown(left, day), shown(right, other)), None, 0.7)
 
 
+@lru_cache(maxsize=DOCUMENTS_KEPT)
 def _events(document: Document) -> dict[str, tuple[Statement, Figure]]:
     """Kinds of events of which a document gives one date only, with the statement that gives it."""
     found: dict[str, list[tuple[Statement, Figure]]] = {}

@@ -1,7 +1,8 @@
 """What is planned, what may be at most, and what has come of it: values meant in different ways never clash."""
 
 import re
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
@@ -41,7 +42,7 @@ def meant_apart(first: Statement, second: Statement) -> bool:
     "The post is to be filled on 1 April" and "That post was filled in August" are both true of two posts, and of
     one whose filling took longer.
     """
-    sides = _words(first), _words(second)
+    sides = _read(_words(first)), _read(_words(second))
     if _is_set(first, second) or _is_set(second, first):
         return True
     return any(_is_ahead(*some) or _is_limit(*some) for some in (sides, sides[::-1]))
@@ -49,7 +50,7 @@ def meant_apart(first: Statement, second: Statement) -> bool:
 
 def limited_apart(first: Statement, second: Statement) -> bool:
     """Whether one statement gives the latest or the most that may be, or a default, and the other what came of it."""
-    sides = _words(first), _words(second)
+    sides = _read(_words(first)), _read(_words(second))
     if _is_limit(*sides) or _is_limit(*sides[::-1]):
         return True
     return _is_set(first, second) or _is_set(second, first)
@@ -57,17 +58,32 @@ def limited_apart(first: Statement, second: Statement) -> bool:
 
 def _is_set(first: Statement, second: Statement) -> bool:
     """Whether one statement gives a default, and the other is the line of a file that sets what somebody wants."""
-    is_default = _DEFAULT.search(first.text) and not _DEFAULT.search(f"{second.place.name} {second.text}")
-    return bool(is_default and _SETTING.match(second.text))
+    if not _SETTING.match(second.text):
+        return False
+    return _DEFAULT.search(first.text) is not None and not _DEFAULT.search(f"{second.place.name} {second.text}")
 
 
-def _is_ahead(ours: str, theirs: str) -> bool:
-    told = bool(_AHEAD.search(ours) and _OVER.search(theirs))
-    return told and not _OVER.search(ours) and not _AHEAD.search(theirs)
+def _is_ahead(ours: "_Meaning", theirs: "_Meaning") -> bool:
+    return ours.is_ahead and theirs.is_over and not ours.is_over and not theirs.is_ahead
 
 
-def _is_limit(ours: str, theirs: str) -> bool:
-    return bool(_LIMIT.search(ours) and not _LIMIT.search(theirs) and _RESULT.search(theirs))
+def _is_limit(ours: "_Meaning", theirs: "_Meaning") -> bool:
+    return ours.is_limit and not theirs.is_limit and theirs.is_result
+
+
+class _Meaning(NamedTuple):
+    """How a statement means its values."""
+
+    is_ahead: bool
+    is_over: bool
+    is_limit: bool
+    is_result: bool
+
+
+@lru_cache(maxsize=4096)
+def _read(words: str) -> _Meaning:
+    """How words mean their values: each is held against many others."""
+    return _Meaning(*(pattern.search(words) is not None for pattern in (_AHEAD, _OVER, _LIMIT, _RESULT)))
 
 
 def _words(statement: Statement) -> str:
@@ -80,8 +96,13 @@ def labelled_apart(first: Statement, figure: Figure, second: Statement, other: F
     return _is_labelled(first, figure, second) or _is_labelled(second, other, first)
 
 
+@lru_cache(maxsize=4096)
+def _labels(text: str) -> tuple[re.Match[str], ...]:
+    return tuple(_LABEL.finditer(text))
+
+
 def _is_labelled(own: Statement, figure: Figure, other: Statement) -> bool:
-    labels = list(_LABEL.finditer(own.text))
+    labels = _labels(own.text)
     before = [match for match in labels if match.end() <= figure.start]
     if not before or len(labels) < _LEAST_LABELS:
         return False

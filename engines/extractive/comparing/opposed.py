@@ -7,13 +7,14 @@ one of them denies. Both have to speak of the same bearer, under no condition, t
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights
 from agentic_memory_bank.engines.extractive.comparing.sides import words_of
 from agentic_memory_bank.engines.extractive.comparing.telling import are_apart
 from agentic_memory_bank.engines.extractive.reading.figures import figures_of
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
+from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.states import SaidState, states_in
 from agentic_memory_bank.tools.text.forms import has_digit
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -125,15 +126,20 @@ def opposed(first: Document, second: Document, weights: Weights) -> Iterator[Fou
             pair = said.statement.number, other.statement.number
             if like > found.get(pair, (0.0,))[0]:
                 found[pair] = like, said, other
+    most: dict[tuple[bool, int], float] = {}
+    for (at, to), (like, *_) in found.items():
+        for side in ((True, at), (False, to)):
+            most[side] = max(like, most.get(side, 0.0))
     for (at, to), (like, said, other) in found.items():
-        if like == max(one for (a, b), (one, *_) in found.items() if a == at or b == to):
+        if like == max(most[True, at], most[False, to]):
             values = said.shown[:80], other.shown[:80]
             score = round(min(1.0, 0.5 + like / 40), 4)
             yield FoundContradiction(said.statement, other.statement, "negation", values, None, score)
 
 
-def _all_states(document: Document) -> list[_BearerState]:
-    return [said for statement in document.statements if _is_side(statement) for said in _said(statement)]
+@lru_cache(maxsize=DOCUMENTS_KEPT)
+def _all_states(document: Document) -> tuple[_BearerState, ...]:
+    return tuple([said for statement in document.statements if _is_side(statement) for said in _said(statement)])
 
 
 def _is_side(statement: Statement) -> bool:

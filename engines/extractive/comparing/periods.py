@@ -1,6 +1,7 @@
 """For what time a value is: a month, a night, all of those that its statement counts, or from when until when."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
@@ -68,5 +69,10 @@ def _period(statement: Statement, figure: Figure) -> str:
     if behind:
         return (behind["per"] or behind["han"]).casefold()
     place = statement.place
-    found = _PERIODICAL.search(" ".join((place.row, *place.columns)) if statement.cells else statement.text)
+    return _spoken_of(" ".join((place.row, *place.columns)) if statement.cells else statement.text)
+
+
+@lru_cache(maxsize=4096)
+def _spoken_of(text: str) -> str:
+    found = _PERIODICAL.search(text)
     return _PERIODS.get(found[0].casefold(), "") if found else ""

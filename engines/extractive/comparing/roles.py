@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.counterparts import later
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction
 from agentic_memory_bank.engines.extractive.comparing.telling import stand_apart
-from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
@@ -123,6 +124,7 @@ def other_holders(first: Document, second: Document) -> Iterator[FoundContradict
                 yield FoundContradiction(one.statement, rivals[0].statement, "name", values, holds, 0.7)
 
 
+@lru_cache(maxsize=DOCUMENTS_KEPT)
 def _by_role(document: Document) -> dict[str, list[_Holder]]:
     found: dict[str, list[_Holder]] = {}
     for statement in document.statements:

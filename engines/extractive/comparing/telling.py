@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Set
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -9,6 +10,7 @@ from agentic_memory_bank.engines.extractive.reading.concepts import of_word
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import Statement, is_chinese, labels_of
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _BESIDE: Final = 3
 """Characters between a day of the week and its date."""
@@ -42,8 +44,19 @@ _KINDS: Final = tuple(
 """Words for what values differ by: where two values stand beside different ones of a group, they are of two things."""
 
 
+_NUMBERED: Final = lazy_pattern(
+    r"(?:marker|room|bay|gate|line|unit|plot|table|shelf|no\.|number|line|bus|platform)\s?(?P<latin>\d{1,6})"
+    r"|(?<![\d一二三四五六七八九十])(?P<han>\d{1,6}|[一二三四五六七八九十]{1,4})\s?[号栋楼室班组路](?!线)",
+    re.IGNORECASE,
+)
+"""A room, an item, a bus line, named by its number."""
+_TELLING: Final = frozenset[str]().union(*(words for kind in _KINDS for words in kind))
+
+
 def are_apart(ours: Set[str], theirs: Set[str]) -> bool:
     """Whether each of two sets has a word of one kind that tells values apart ("summer" here, "winter" there)."""
+    if ours.isdisjoint(_TELLING) or theirs.isdisjoint(_TELLING):
+        return False
     for kind in _KINDS:
         left, right = ([n for n, words in enumerate(kind) if not words.isdisjoint(side)] for side in (ours, theirs))
         if left and right and set(left).isdisjoint(right):
@@ -62,6 +75,18 @@ def stand_apart(first: Statement, second: Statement) -> bool:
     return _is_of_another(first, second) or _is_of_another(second, first)
 
 
+def numbered_apart(first: Statement, second: Statement) -> bool:
+    """Whether each of two statements names rooms, lines or items by numbers, and none that the other one names."""
+    left, right = _numbers_in(first.text), _numbers_in(second.text)
+    return bool(left and right) and left.isdisjoint(right)
+
+
+@lru_cache(maxsize=4096)
+def _numbers_in(text: str) -> frozenset[str]:
+    """The numbers by which a text names rooms, items, chapters."""
+    return frozenset(found["latin"] or found["han"] for found in _NUMBERED.finditer(text))
+
+
 def dated_days(statement: Statement, other: Statement) -> frozenset[str]:
     """The days of the week of a statement, where both have one beside a date: there they tell nothing apart."""
     return _days(statement) if _days(other) else frozenset()
@@ -69,6 +94,8 @@ def dated_days(statement: Statement, other: Statement) -> frozenset[str]:
 
 def _days(statement: Statement) -> frozenset[str]:
     days = frozenset[str]()
+    if len(statement.figures) < 2:
+        return days
     for day, date in (*pairwise(statement.figures), *pairwise(statement.figures[::-1])):
         if (day.kind, date.kind) == ("weekday", "date"):
             is_beside = max(date.start - day.end, day.start - date.end) <= _BESIDE
@@ -91,6 +118,7 @@ def _is_of_another(first: Statement, second: Statement) -> bool:
     return is_other and not _shares_code(own, _codes(second.text))
 
 
+@lru_cache(maxsize=4096)
 def _codes(text: str) -> Mapping[str, frozenset[str]]:
     """The numbers of models and the like, by the letters before them."""
     found: dict[str, set[str]] = {}

@@ -209,6 +209,7 @@ def read(text: str, name: str = "") -> Document:
     )
 
 
+@lru_cache(maxsize=4096)
 def labels_of(text: str) -> frozenset[str]:
     """Numbers, codes and versions in a name or heading ("2021", "db-01", "A2", "一号")."""
     return frozenset(m.group().casefold() for p in (_LABEL, _HAN_LABEL) for m in p.finditer(text))

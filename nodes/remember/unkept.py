@@ -6,13 +6,15 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agentic_memory_bank.engines.extractive.forgetting import wish_in
 from agentic_memory_bank.nodes.messages import RECALLED, is_of_user, text_of
+from agentic_memory_bank.tools.text.secrets import secrets_in
 
 
 def without_unkept(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Messages without those that are to be kept nowhere, and what the assistant answers to them.
 
     Of a message that goes on to other things the rest stays; one that only says "don't keep that" takes what its
-    user said before it along, as far as that was handed over with it.
+    user said before it along, as far as that was handed over with it. Where a message holds a credential or a personal
+    number, that is meant, which is left out of everything that is kept anyway.
 
     Args:
         messages: As `checked_messages` gives them.
@@ -22,7 +24,8 @@ def without_unkept(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     for message in messages:
         if isinstance(message, AIMessage) and is_answer:
             continue
-        wish = wish_in(text_of(message)) if is_of_user(message) else None
+        words = text_of(message) if is_of_user(message) else ""
+        wish = wish_in(words) if words and not secrets_in(words) else None
         is_answer = wish is not None and wish.telling.kind == "this" and wish.telling.is_sure
         if wish is None or not is_answer:
             kept.append(message)

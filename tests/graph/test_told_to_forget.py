@@ -520,6 +520,22 @@ def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembere
 
 
 @pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("Zed comes every May. His passport for the permit is PA7724519, no need to keep that.", "7724519"),
+        ("Zed每年五月来住半个月。他身份证440305199305127738，你不用记", "440305"),
+    ],
+)
+def test_where_a_number_is_not_to_be_kept_what_is_told_beside_it_is(opened: Open, said: str, number: str) -> None:
+    memories = opened()
+
+    memories.remember([("user", said)], user="ana", conversation_id="now", end=True)
+
+    assert is_held(memories, "Zed")
+    assert not is_held(memories, number)
+
+
+@pytest.mark.parametrize(
     ("known", "said", "yes"),
     [
         ("My budget is $12,000.", "That's not true any more.", "Yes."),

@@ -138,6 +138,8 @@ HOW_OPENS: Final = lazy_pattern(
     r"\b(?:first(?:ly)?|to \w+[^.]{2,60}[,:] (?:first|run|you|i|we))\b|首先|第一步", re.IGNORECASE
 )
 """The first of several steps."""
+ECHO: Final = lazy_pattern(r"[A-Za-z']{1,15}(?: [A-Za-z']{1,15})?[?!]{1,9}")
+"""A word or two of surprise, which ask nothing: "Salads???"."""
 SPACED_CHINESE: Final = lazy_pattern(r"(?<=[\u3400-\u9fff0-9]) (?=[\u3400-\u9fff])")
 """Where Chinese is typed with spaces for commas."""
 CLAUSE: Final = lazy_pattern(r"(?:(?!\s(?:and|but)\s|(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff]))[^\n,;，；])+")

@@ -247,7 +247,7 @@ def _stated(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -
 
 def _statements(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[SaidSentence]:
     """The sentences that state something, without "remember that"."""
-    is_task = bool(said) and is_asking(said[0].text) and says_enough(said[0].text)
+    is_task = bool(said) and is_asking(said[0].text) and not phrases.ECHO.fullmatch(said[0].text)
     for sentence in said:
         asked = phrases.REMEMBER.match(sentence.text)
         bare = _without(sentence, asked.end()) if asked else sentence

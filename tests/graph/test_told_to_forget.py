@@ -500,7 +500,10 @@ def test_what_is_said_after_a_sentence_not_to_keep_is_kept(opened: Open) -> None
         ["跟你说个事儿你听听就得了别往下记 是Zed要离婚了 下个月搬走"],
         ["Zed要离婚了，唔好记。"],
         ["lol Zed made the side door code 4471, pls dont remember that one im just cackling"],
-        ["房東Zed的帳號我寫在這，你看過就當沒看過"],
+        ["Zed is divorcing Ada.", "Oh.", "Thanks, but please don't hold on to that."],
+        ["Zed is divorcing. Please don't store this. Thanks!", "I will not store that Zed is divorcing."],
+        ["I need to vent, don't save it. My boss Zed is a drunk. He hides vodka.", "Poor Zed."],
+        ["Zed要離婚，唔好記", "好"],
     ],
 )
 def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembered(
@@ -517,6 +520,47 @@ def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembere
     assert not is_held(memories, "Zed")
     assert not is_held(memories, "boy")
     assert is_held(memories, "Oslo")
+
+
+@pytest.mark.parametrize(
+    ("conversation", "kept"),
+    [
+        (["The gym key is with Tom. Don't keep it, give it to Ana."], "Tom"),
+        (["My train to Graz leaves at 6 pm on Fridays. No need to note it, it's in the calendar."], "Graz"),
+        (["I moved to Bergen, my bank is DNB.", "Shall I note it down?", "Don't save it."], "Bergen"),
+        (["He drinks.", "I see.", "Please don't hold on to that. My daughter Ida's birthday is 3 May."], "Ida"),
+        (["dont save this just remember that I'm vegan"], "vegan"),
+        (["我搬到卑尔根了", "要我记下来吗？", "不用保存"], "卑尔根"),
+    ],
+)
+def test_what_only_sounds_like_it_takes_nothing_away(opened: Open, conversation: list[str], kept: str) -> None:
+    memories = opened()
+
+    told = [(("user", "assistant")[place % 2], words) for place, words in enumerate(conversation)]
+    memories.remember(told, user="ana", conversation_id="now", end=True)
+
+    assert is_held(memories, kept)
+
+
+@pytest.mark.parametrize(
+    ("said", "about"),
+    [
+        ("Please forget that I'm pregnant.", "that I'm pregnant"),
+        ("Please delete that I'm a vegetarian from your memory", "that I'm a vegetarian"),
+    ],
+)
+def test_that_may_begin_what_is_to_be_forgotten(said: str, about: str) -> None:
+    told = told_to_forget(said)
+
+    assert told is not None
+    assert (told.kind, told.about) == ("about", about)
+
+
+@pytest.mark.parametrize(
+    "said", ["My sister gave me her old bike so don't keep it", "老公看见了当没看见，垃圾都是我倒"]
+)
+def test_what_is_said_of_things_asks_for_nothing(said: str) -> None:
+    assert told_to_forget(said) is None
 
 
 @pytest.mark.parametrize(

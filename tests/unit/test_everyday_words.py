@@ -74,6 +74,19 @@ def drawn(said: str) -> list[str]:
         "孩子分到哪个班还没定",
         "以后都用中文回答",
         "别给我推荐电子乐，头疼",
+        "If you used British spelling I'd be happy",
+        "If you need me in an emergency I'd be at Anna's place",
+        "If a customer ordered before noon we would ship from our Graz depot",
+        "If the flat had a balcony it would be perfect, we rent in Elm Street",
+        "如果哪天下雨我就坐地铁上班，平时骑车",
+        "倘若过敏就吃开瑞坦",
+        "老板让我帮他写周报，每周五交",
+        "邻居求我帮忙翻墙拿钥匙，我们住一楼",
+        "写两行代码要喝三杯咖啡，我是程序员",
+        "I knit, make it two a week, and sell them at the Sunday market",
+        "密码学考试，成绩 1234",
+        "我把密码锁换了，花了 1200 元",
+        "safe combination with ibuprofen 400 is fine per my doctor",
     ],
 )
 def test_what_is_worth_keeping_is_drawn(said: str) -> None:
@@ -134,6 +147,8 @@ def test_what_is_worth_keeping_is_drawn(said: str) -> None:
         "邻居说他见过龙 你说真的假的",
         "倘若力气能借，我便把左手借给她",
         "如果哪天真的红了,我要买台面包车",
+        "how do I phrase this so my boss doesn't think I'm lazy about it all",
+        "do you have a recipe for two so I have something nice to eat tonight",
     ],
 )
 def test_what_nobody_would_look_for_is_left(said: str) -> None:

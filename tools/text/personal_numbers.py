@@ -31,7 +31,7 @@ _NO: Final = r"(?:numbers?|nos?\b\.?|nr\b\.?|id|#)"
 
 _NAMED: Final = (
     rf"iban|passport {_NO}|(?:identity|id) (?:card|{_NO}|document)|national (?:id|insurance)(?: {_NO})?"
-    rf"|social security(?: {_NO})?|ssn|sin number|(?:bvn|nin)(?: {_NO})?|nhs {_NO}|nino"
+    rf"|social security(?: {_NO})?|ssn|sin number|nhs {_NO}|nino"
     rf"|medicare(?: {_NO})?|medicaid(?: {_NO})?|medical record(?: {_NO})?"
     rf"|record number|mrn|(?:patient|chart|hospital) {_NO}"
     rf"|health (?:card|insurance)(?: {_NO})?|insurance (?:policy )?{_NO}|policy {_NO}|(?:member|subscriber) {_NO}"
@@ -89,6 +89,10 @@ _INSURANCE: Final = lazy_pattern(
     rf"(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{3}}){_AFTER}"
 )
 """The social insurance number of a Canadian."""
+_VERIFIED: Final = lazy_pattern(
+    rf"{_BEFORE}(?:BVN|bvn|NIN)(?: number| no\.?)?[^\d\n]{{0,12}}(?P<value>\d{{11}}){_AFTER}"
+)
+"""The number by which banks, or the state, know a Nigerian."""
 _ANSWERED: Final = lazy_pattern(_VALUE)
 _AMOUNT: Final = lazy_pattern(
     r"\s{0,2}(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp|rmb|cny|yuan|kr|k\b|%|percent|points?|miles|km|people|users"
@@ -195,7 +199,7 @@ def _formed(text: str) -> Iterator[Span]:
         yield from (found.span() for found in pattern.finditer(text))
     if _NOT_KEPT.search(text):
         yield from (found.span() for found in _LONG.finditer(text))
-    for pattern in (_LOGIN, _INSURANCE):
+    for pattern in (_LOGIN, _INSURANCE, _VERIFIED):
         yield from (found.span("value") for found in pattern.finditer(text))
 
 

@@ -24,7 +24,7 @@ _NAMED: Final = (
     r"|entry) codes?"
     r"|codes? (?:for|of|to) (?:the|my|our|your) (?:\w+ ){0,2}(?:door|gate|garage|safe|alarm|lock(?:er)?|entrance"
     r"|building|house|card|account|phone)"
-    r"|(?:(?:pad)?lock(?:er)?|safe|vault|gate) comb(?:o|ination)s?"
+    r"|(?:pad)?lock(?:er)? comb(?:o|ination)s?"
     r"|(?:seed|recovery|backup|mnemonic) (?:phrase|words?|codes?|key)|card number"
 )
 _WORD: Final = rf"{_NAMED}|tokens?(?! (?:limit|budget|count|window|size|usage|cost))"
@@ -46,7 +46,8 @@ _BESIDE: Final = lazy_pattern(
     rf"(?<![A-Za-z])(?:{_NAMED})\s+[\"'`(]?(?=\S*\d)\S{{3,}}"
     r"|(?<![A-Za-z])tokens?\s+[\"'`(]?(?=\S*\d)(?=\S*[A-Za-z])\S{6,}"
     rf"|(?:{_CHINESE_WORD})[\s“\"「]*(?=[A-Za-z]*\d){_TYPED}"
-    r"|[密口][码碼令][^\d。！？\n]{0,24}?[，,：:、\s]\d{4,8}(?![\d.年月日号点元块个])",
+    r"|[密口][码碼令](?![学學锁鎖箱本课課])(?:(?!电话|订单|工号|房号|学号|成绩|会议|花|改到|著作)[^\d。！？\n]){0,24}?[，,：:、\s]\d{4,8}"
+    r"(?!\s?[\d.年月日号点元块个次页楼])",
     re.IGNORECASE,
 )
 """A credential and its name side by side, without a verb: the value has a digit."""

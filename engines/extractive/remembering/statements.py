@@ -69,7 +69,9 @@ _WHENEVER: Final = lazy_pattern(
 )
 """A condition in front of a wish: "when you write for me, keep it short"."""
 _RUNS_ON: Final = lazy_pattern(
-    r"\W{0,3}(?:\w{1,20}\W{1,3}){3,12}?so (?:i'm|i am|i've|my|we're|we live|i (?:live|work|drive|run|teach|have))\b"
+    r"\W{0,3}(?:\w{1,20}\W{1,3}){3,12}?"
+    r"(?:(?:right|ok|okay|yeah|anyway|well) so (?:i'm|i am|my name|we're|i (?:live|work|drive))"
+    r"|so (?-i:I'm [A-Z][a-z]))\w{0,20}"
     r"(?:\W{1,3}\w{1,20}){8}[^?？]{0,600}\Z",
     re.IGNORECASE,
 )
@@ -94,7 +96,7 @@ _CHINESE_QUESTION: Final = lazy_pattern(
     r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|该|可以)[^，。！？也都就才我不]{0,10}(?<![他她它人象友])不$"
     r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]{0,8}[都也没还])[^，。！？我]{1,5}$"
     r"|(?:(?<![冇无無])咩|几多|边度|点解|点样)[^，。！？我佢]{0,6}$|到底[^，。！？我]{1,20}还是[^，。！？我]{1,20}$"
-    r"|真的假的$"
+    r"|你说真的假的$"
 )
 _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
@@ -115,14 +117,10 @@ _REQUEST: Final = lazy_pattern(
 _ASKED_INSIDE: Final = lazy_pattern(
     r"[,;] (?:(?:so|please|pls|just|can you|could you) )*(?:(?:draft|write|translate|proofread|compose) (?:for )?"
     r"(?:me|him|her|them|us) (?:an?|the|one|some|two|three)"
-    r"|make (?:it|this) (?:\w+er|less|more|two|three|one|sound))\b",
+    r"|make (?:it|this) (?:a bit |a little )?(?:(?:short|nic|polit|simpl|clear|soft|warm|kind)er|less \w+y))\b",
     re.IGNORECASE,
 )
 """A request behind what it is for: "my sister is fifty on Sunday, write her a card"."""
-_HANDS_OVER: Final = lazy_pattern(
-    r"\W*(?:\w+\W+){0,4}?(?:this (?:is|came|one's) from|forwarded (?:me |us )?this|here(?:'s| is))\b", re.IGNORECASE
-)
-"""How a text is handed over that is to be worked on."""
 _POLITE: Final = lazy_pattern(r"\A\W*(?:(?:yes|yeah|sure|ok|okay|go on)\W+)?please\b|\bplease\W*$", re.IGNORECASE)
 _EMBEDDED: Final = lazy_pattern(
     rf"\A\W*please \w+ (?:\w+ ){{0,2}}?(?:{phrases.QUESTION_WORDS}|whether|if)\b", re.IGNORECASE
@@ -130,9 +128,9 @@ _EMBEDDED: Final = lazy_pattern(
 """A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
-    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|(?:写|编|拟)[个一首段条两几]|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|编[个一]段?(?:顺口溜|笑话|故事|谜语|段子|儿歌|对联)|写条[^，。]{0,4}(?:理由|短信|消息|祝福)|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
     r"|(?:^|[，,。])\W{0,3}(?:给我整|替[^，,。！？]{1,8}(?:拟|想|写|编|起))[个一两三几条段]"
-    r"|你帮(?:[他她它]|人家|忙)(?:起|写|改|想|翻|拟|润)|[请让叫托求]我[^，。！？]{0,4}代(?:笔|写|拟)|[请让叫托求]我帮[他她忙](?:写|改|翻|起|拟|润)"
+    r"|你帮(?:[他她它]|人家)(?:起|写|改|想|翻|拟|润)|[请让叫托求]我(?:[^，。！？]{0,4}代(?:笔|写|拟)|帮[他她](?:写|改|翻|拟))[^，。！？]{0,8}[：:]"
 )
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
@@ -325,7 +323,7 @@ def stated_first(sentence: str) -> str:
         cut = max((found.start() for found in _JOINT_ZH.finditer(sentence) if found.start() < end), default=0)
     if not asks and cut < _TOLD_AT_LENGTH and not GUESSES.match(sentence[cut:]):
         return ""
-    told = "" if _HANDS_OVER.match(sentence) else sentence[:cut]
+    told = sentence[:cut]
     is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told) or names_and_numbers(f"so {told}")
     return told if is_own and is_statement(told) and says_enough(told) else ""
 

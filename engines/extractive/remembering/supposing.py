@@ -11,14 +11,16 @@ SUPPOSED: Final = lazy_pattern(
     r"|hypothetically|in another life|imagine (?:if|being)"
     r"|if only i\b|if (?:i|we|my) (?:were|had|won|could|\w+ed"
     r"|was (?:very |so |that |really |a )?(?:rich|king|queen|young|famous|\w+aire)"
-    r"|(?:win|hit) (?:\w+ ){0,2}(?:lotto|lottery|jackpot|pools)|\w+ (?:\w+ ){0,2}(?:million|billion|crore)s?)\b"
-    r"|if (?:\w+ ){1,3}had \w[^.!?]{2,100}\b(?:would|might)\b"
-    r"|if (?:\w+ ){1,5}(?:\w+ed|lost|left|got|fell|came|went|gave)\b[^.!?]{0,40}? (?:i|we)(?:'?d| would)"
+    r"|(?:win|hit) (?:\w+ ){0,2}(?:lotto|lottery|jackpot|pools)"
+    r"|(?:find|found|win|get|got|see) (?:\w+ ){0,2}(?:million|billion|crore)s?)\b"
+    r"|if (?:\w+ ){1,3}had (?:not |never |only )?(?:\w{2,}[^e\W]ed|kept|bought|sold|gone|been|taken|known|given"
+    r"|come|done|made|left|won|lost|seen)\b[^.!?]{2,100}\b(?:would|might)\b"
+    r"|if (?!you\b|u\b)(?:\w+ ){1,5}(?:\w{2,}[^e\W]ed|lost|left|fell|came|went|gave)\b[^.!?]{0,40}? i(?:'?d| would)"
     r" (?!like|love|rather|prefer|appreciate|had\b|been\b)"
-    r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
-    r"| would| am)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
-    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如|倘若|[如要](?:果|是)?哪天|如果我?(?:是|有|中|[能可以]{0,2}(?:做老板|当老板|穿越|重来|重生|回到|变成|隐身))|下辈子|假设|想象一下|开玩笑",
+    r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如"
+    r"|倘若[^，。]{1,6}(?:能|可以)|[如要](?:果|是)?哪天(?:真的?|突然)?(?:红|紅|火|发财|發財|中|有钱|出名)|如果我(?:是|有|中)"
+    r"|如果(?:我|能|我能)(?:做老板|当老板|穿越|重来|重生|回到|变成|隐身)|下辈子|假设|想象一下|开玩笑",
     re.IGNORECASE,
 )
 """What is a wish, a guess or a joke, and may never be."""

@@ -22,8 +22,10 @@ from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
 from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
     ALL,
     AND_THE,
+    BETWEEN_US,
     GOES_ON,
     INSTEAD,
+    LEADS_ON,
     OF_RECORD,
     ONLY_HER,
     PRIVATE,
@@ -43,7 +45,8 @@ from agentic_memory_bank.tools.text.terms import tokenize
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
 _CLAUSE: Final = lazy_pattern(
-    r"(?:(?!(?<=[a-z]{2})\.\s+[a-z]|\sso (?:please )?(?:don't|do not|never) \w)[^,;:()，；：、！？。!?\n—–])+"
+    r"(?:(?!(?<=[a-z]{2})\.\s+[a-z]"
+    r"|\sso (?:please )?(?:don't|do not) (?:save|store|remember|record|hold on(?:to)?) )[^,;:()，；：、！？。!?\n—–])+"
 )
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
@@ -112,7 +115,7 @@ _THIS: Final = lazy_pattern(
     r"|part|thing))\b"
     r"(?: (?:out|off|away|please|now|then|too|either|though|for me|for good|at all|any ?more|anywhere|down|on record"
     r"|on file|one|again|ok(?:ay)?|(?:in|from|to) (?:your |the )?(?:memory|memories|notes|records?)))*"
-    r"(?:\s(?:i'?m|i was|it'?s|just)\b.*)?\W*\Z",
+    r"\W*\Z",
     re.IGNORECASE,
 )
 _SOMETHING: Final = lazy_pattern(
@@ -133,12 +136,6 @@ _SAID: Final = lazy_pattern(
 )
 _OURS: Final = lazy_pattern(
     r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
-    re.IGNORECASE,
-)
-_BETWEEN_US: Final = lazy_pattern(
-    r"\A\W*(?:(?:please|and|but|all) )*(?:(?:this|that|it|what i (?:just )?(?:said"
-    r"|told you)) (?:all )?(?:stays?|is|remains?)|(?:let's |please )?keep (?:this|that|it)|this is|that's|that was)"
-    r" (?:(?:just |strictly )?between (?:you and me|us|the two of us)|off the record)\W*\Z",
     re.IGNORECASE,
 )
 _OVER: Final = lazy_pattern(
@@ -218,7 +215,8 @@ def told_to_forget(text: str) -> Telling | None:
             before = [one for _, one in clauses[:place]]
             if (told := _told(asked, same, before, after)) is not None:
                 told = _with_others(told, [one for _, one in clauses[place + 1 :]], words)
-                is_over = told.kind == "this" and before and sentence + 1 < len(starts) and f"{clause}:" not in words
+                is_over = told.kind == "this" and before and sentence + 1 < len(starts)
+                is_over = is_over and not LEADS_ON.match(words, words.find(clause) + len(clause))
                 return told._replace(after=words[starts[sentence + 1] :]) if is_over else told
     about, is_plain = hinted([clause for _, clause in clauses])
     return Telling("about", about, is_sure=False, is_plain=is_plain) if about else None
@@ -312,7 +310,7 @@ def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
 
 def _asked(clause: str, after: str) -> ForgetPhrase | None:
     """What an English clause asks to forget; None where it asks for nothing of the kind."""
-    if _BETWEEN_US.match(clause):
+    if BETWEEN_US.match(clause):
         return ForgetPhrase("", wants_nothing_kept=True)
     if found := _KEEP_NOT.match(clause):
         return _kept_not(found["rest"])

@@ -22,7 +22,7 @@ _KEEP_NOT_ZH: Final = (
     r"(?:记录|記|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
 )
 _UNSAID_ZH: Final = (
-    r"[当當](?:作|做|成)?我?(?:没|沒|从没|从来没|不)(?:有|存在)?(?:(?:说|說|提|讲|講|看|听|聊|发生)(?:过|過|见)?|知道|晓得"
+    r"[当當](?:作|做|成)?我?(?:没|沒|从没|从来没|不)(?:有|存在)?(?:(?:说|說|提|讲|講|听|聽|聊|发生)(?:过|過|见)?|知道|晓得"
     r"|这(?:回|件|个)?事儿?)?"
 )
 _FROM_RECORD_ZH: Final = lazy_pattern(
@@ -88,11 +88,11 @@ ALL_ZH: Final = lazy_pattern(
 )
 _THIS_ZH: Final = lazy_pattern(
     r"(?:我?(?:刚才|刚刚|刚)?(?:说|讲|提|告诉你)的?)?(?:这|那|刚才)?(?:个|件|条|句|些|段|番)?(?:事情?|话|消息|内容|东西)?(?:下来|了|吧|哈|啊)*"
-    r"|[你您]?[看听聽][过過了]|(?:我?[跟给]你[说讲][一个]{0,2}(?:秘密|事儿?|事情|话)?)?(?:[你您]?听(?:听|过|一听|完)?[就便](?:得|行|好|算|罢|完)了?)?[你您]?"
+    r"|(?:我?[跟给]你[说讲][一个]{0,2}(?:秘密|事儿?|事情|话)?)?(?:[你您]?听(?:听|过|一听|完)?[就便](?:得|行|好|算|罢|完)了?)?[你您]?"
 )
 
 
-_MEMORY_ZH: Final = lazy_pattern("[忘记存留没不删抹]")
+_MEMORY_ZH: Final = lazy_pattern("[忘记記存留没沒不删抹]")
 """What is done to memories, and not to things."""
 _IS_DONE_ZH: Final = lazy_pattern(r"[^把将请你您都给]{1,60}掉了")
 """What has been cleared away, and is not to be: "冰箱里的剩菜清掉了"."""
@@ -143,14 +143,13 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
 
 def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | None:
     """What stands before the verb: "把我妹妹的事忘了吧"."""
-    is_not_kept = "记" in verb or "留" in verb or "存" in verb
+    is_not_kept = "记" in verb or "記" in verb or "留" in verb or "存" in verb
     about = _ENDS_ZH.sub("", _HANDS_ZH.sub("", before, count=1))
     if not is_not_kept and "忘" in verb and "掉" not in verb and not _asks_zh(before, clause, words):
         return None
     if _WORK_ZH.search(about):
         return None
     if not about or _THIS_ZH.fullmatch(about) or _POINTS_ZH.fullmatch(about):
-        is_not_kept = is_not_kept or about.startswith(("看", "听", "聽"))  # "you saw it, and you did not"
         is_idle, back = "忘" in verb and "掉" not in verb and not about, _points_back(before)
         return ForgetPhrase("", is_idle and not back, wants_nothing_kept=is_not_kept, points_back=back)
     return ForgetPhrase(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None

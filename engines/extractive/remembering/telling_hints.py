@@ -118,6 +118,14 @@ ONLY_HER: Final = lazy_pattern(
 """Somebody who is named elsewhere, and nothing else: "anything with her in it"."""
 OF_RECORD: Final = lazy_pattern(r"\W*(?:\w+ing|all|notes?|stuff|what\w*|the|every|any)\b", re.IGNORECASE)
 """How what is known of "her" is named, and not she herself."""
+BETWEEN_US: Final = lazy_pattern(
+    r"\A\W*(?:(?:please|and|but|all) )*(?:(?:this|that|it|what i (?:just )?(?:said"
+    r"|told you)) (?:all )?(?:stays?|is|remains?)|(?:let's |please )?keep (?:this|that|it)|this is|that's|that was)"
+    r" (?:(?:just |strictly )?between (?:you and me|us|the two of us)|off the record)\W*\Z",
+    re.IGNORECASE,
+)
+LEADS_ON: Final = lazy_pattern(r"\s{0,2}[:：–—-]")
+"""What stands behind a wish that announces what is not to be kept: "don't save this: …"."""
 UNMARKED: Final = lazy_pattern(r"\b(do|did|does|is|are|was|were|would|should|could|have|has|need)nt\b", re.IGNORECASE)
 """What is typed without its apostrophe: "dont"."""
 _RECORD: Final = lazy_pattern(
@@ -247,11 +255,16 @@ _VERBLESS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _MOST_NOUN: Final = 8
+_MANNERS: Final = lazy_pattern(
+    r"(?:(?:thanks?|thank you|actually|hey|hi|ok(?:ay)?|sorry|well|look|please|yes|no)\W*){1,4}", re.IGNORECASE
+)
+""""Thanks, but …" names nothing."""
 
 
 def is_noun(clause: str) -> bool:
     """Whether a clause only names something: "my voice problem", "the nodules and all that"."""
-    return len(clause.split()) <= _MOST_NOUN and not _VERBLESS.search(clause)
+    is_short = len(clause.split()) <= _MOST_NOUN and not _VERBLESS.search(clause)
+    return is_short and not _MANNERS.fullmatch(clause)
 
 
 # --- Chinese ---------------------------------------------------------------------------------------------------------

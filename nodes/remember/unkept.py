@@ -29,10 +29,9 @@ _OFFERS = lazy_pattern(
 )
 """How an assistant offers to keep something: "no, don't save it" is an answer to that."""
 _POINTS_BACK = lazy_pattern(r"\b(?:that|it)\b|[那刚]", re.IGNORECASE)
-_REASON = lazy_pattern(
-    r"(?:(?:thanks?(?: you)?|actually|but|ok(?:ay)?|sorry|hey|well|please)\W*)*(?:i (?:had|only|just|was|wanted) .*)?",
-    re.IGNORECASE,
-)
+_MANNERS = r"(?:(?:thanks?(?: you)?|actually|but|and|so|ok(?:ay)?|sorry|hey|well|please|pls|could you|can you|would you|你|您|请|就|也)\W*)*"
+_OPENS = lazy_pattern(rf"\W*{_MANNERS}", re.IGNORECASE)
+_REASON = lazy_pattern(rf"{_MANNERS}(?:i (?:had|only|just|was|wanted) .*)?", re.IGNORECASE)
 """What is said beside "don't keep that" that tells nothing: manners, and why it was said."""
 
 
@@ -59,7 +58,7 @@ def without_unkept(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
             continue
         is_answer = True
         rest = _behind(words)
-        if (rest or _REASON.fullmatch(wish.rest)) and not (kept and _is_offer(kept[-1])):
+        if (rest or _says_nothing_else(words, wish)) and not (kept and _is_offer(kept[-1])):
             del kept[_said_last(kept) :]
         if told := rest or (wish.after if not _ANNOUNCES.search(words) else ""):
             kept.append(message.model_copy(update={"content": told}))
@@ -83,6 +82,13 @@ def _behind(words: str) -> str:
     first, rest = words[slice(*spans[0])], words[spans[1][0] :]
     wish = _wish(first)
     return rest if wish is not None and not wish.rest and _POINTS_BACK.search(first) else ""
+
+
+def _says_nothing_else(words: str, wish: Telling) -> bool:
+    """Whether a message only says that something is not to be kept, and perhaps why it was said."""
+    asked = _ASKED.search(words.replace("’", "'"))
+    opens = asked is not None and _OPENS.fullmatch(words, 0, asked.start())
+    return (not wish.rest or bool(opens)) and _REASON.fullmatch(wish.rest) is not None
 
 
 def _is_offer(message: BaseMessage) -> bool:

@@ -529,6 +529,7 @@ def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembere
         (["My train to Graz leaves at 6 pm on Fridays. No need to note it, it's in the calendar."], "Graz"),
         (["I moved to Bergen, my bank is DNB.", "Shall I note it down?", "Don't save it."], "Bergen"),
         (["He drinks.", "I see.", "Please don't hold on to that. My daughter Ida's birthday is 3 May."], "Ida"),
+        (["We gave the shed to Ida.", "OK.", "I was rude to Zed. Please do not hold on to that, I was tired."], "Ida"),
         (["dont save this just remember that I'm vegan"], "vegan"),
         (["我搬到卑尔根了", "要我记下来吗？", "不用保存"], "卑尔根"),
     ],

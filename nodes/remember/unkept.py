@@ -29,7 +29,10 @@ _OFFERS = lazy_pattern(
 )
 """How an assistant offers to keep something: "no, don't save it" is an answer to that."""
 _POINTS_BACK = lazy_pattern(r"\b(?:that|it)\b|[那刚]", re.IGNORECASE)
-_MANNERS = r"(?:(?:thanks?(?: you)?|actually|but|and|so|ok(?:ay)?|sorry|hey|well|please|pls|could you|can you|would you|你|您|请|就|也)\W*)*"
+_MANNERS = (
+    r"(?:(?:thanks?(?: you)?|actually|but|and|so|ok(?:ay)?|sorry|hey|well|please|pls|(?:could|can|would) you"
+    r"|[你您请就也])\W*)*"
+)
 _OPENS = lazy_pattern(rf"\W*{_MANNERS}", re.IGNORECASE)
 _REASON = lazy_pattern(rf"{_MANNERS}(?:i (?:had|only|just|was|wanted) .*)?", re.IGNORECASE)
 """What is said beside "don't keep that" that tells nothing: manners, and why it was said."""

@@ -17,6 +17,8 @@ SUPPOSED: Final = lazy_pattern(
     r"|come|done|made|left|won|lost|seen)\b[^.!?]{2,100}\b(?:would|might)\b"
     r"|if (?!you\b|u\b)(?:\w+ ){1,5}(?:\w{2,}[^e\W]ed|lost|left|fell|came|went|gave)\b[^.!?]{0,40}? i(?:'?d| would)"
     r" (?!like|love|rather|prefer|appreciate|had\b|been\b)"
+    r"|if (?:i|we|he|she|they) (?:ever|somehow) (?!\w+ you\b|ask|mention)[^.!?]{2,60}\b(?:i|we)(?:'m|'ll|'d| will"
+    r"| would| am)"
     r"|(?:was |am |'m |been )?thinking (?:of|about|how)|i guess|i suppose|i bet|just kidding|joking)\b"
     r"|也许|可能会|还没想好|没决定|不确定|(?<![主只就还])要是|万一|假如"
     r"|倘若[^，。]{1,6}(?:能|可以)|[如要](?:果|是)?哪天(?:真的?|突然)?(?:红|紅|火|发财|發財|中|有钱|出名)|如果我(?:是|有|中)"

@@ -135,7 +135,7 @@ clean: ## remove what the targets made
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
-	@$(INSTALL) -U pip  # the one that comes with Python takes twice as long
+	@$(INSTALL) -U pip  # the one that comes with Python resolves slowly
 
 $(BIN)/.%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing into $(VENV) ($*); the first time this takes some minutes ..."

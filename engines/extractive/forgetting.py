@@ -1,6 +1,6 @@
 """Reads what users want forgotten: the subjects they name, the parts of memories that speak of them, yes and no.
 
-Short: the door to nine modules of `remembering`, for the stages that delete.
+Short: the door to ten modules of `remembering`, for the stages that delete.
 """
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import JUST_BEFORE, LOOKED_BACK, antecedent
@@ -20,6 +20,7 @@ from agentic_memory_bank.engines.extractive.remembering.subjects import (
     things_named,
 )
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, told_to_forget
+from agentic_memory_bank.engines.extractive.remembering.unkept import NotKept, not_kept_in, offers_to_keep
 from agentic_memory_bank.engines.extractive.remembering.whom import people_meant
 from agentic_memory_bank.engines.extractive.remembering.wish_head import sounds_like_a_wish
 from agentic_memory_bank.engines.extractive.remembering.wishes import (
@@ -35,6 +36,7 @@ from agentic_memory_bank.engines.extractive.remembering.wishes import (
 __all__ = [
     "JUST_BEFORE",
     "LOOKED_BACK",
+    "NotKept",
     "Subject",
     "Telling",
     "Wish",
@@ -46,6 +48,8 @@ __all__ = [
     "meaning_of",
     "is_no",
     "is_yes",
+    "not_kept_in",
+    "offers_to_keep",
     "only_asks",
     "parts_meant",
     "people_meant",

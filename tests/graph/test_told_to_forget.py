@@ -52,6 +52,11 @@ def texts(memories: Memories) -> list[str]:
     return [record["text"].rpartition("): ")[2] for record in found]
 
 
+def by_turns(said: list[str]) -> list[tuple[str, str]]:
+    """What a user and an assistant say in turn."""
+    return [(("user", "assistant")[place % 2], words) for place, words in enumerate(said)]
+
+
 def is_held(memories: Memories, word: str) -> bool:
     return any(word.casefold() in text.casefold() for text in texts(memories))
 
@@ -511,11 +516,8 @@ def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembere
 ) -> None:
     memories = opened()
 
-    said = (
-        [*conversation, "I live in Oslo."] if len(conversation) % 2 == 0 else [*conversation, "OK.", "I live in Oslo."]
-    )
-    told = [(("user", "assistant")[place % 2], words) for place, words in enumerate(said)]
-    memories.remember(told, user="ana", conversation_id="now", end=True)
+    said = [*conversation, *(["OK."] if len(conversation) % 2 else []), "I live in Oslo."]
+    memories.remember(by_turns(said), user="ana", conversation_id="now", end=True)
 
     assert not is_held(memories, "Zed")
     assert not is_held(memories, "boy")
@@ -537,8 +539,7 @@ def test_what_is_not_to_be_kept_is_kept_nowhere_when_a_conversation_is_remembere
 def test_what_only_sounds_like_it_takes_nothing_away(opened: Open, conversation: list[str], kept: str) -> None:
     memories = opened()
 
-    told = [(("user", "assistant")[place % 2], words) for place, words in enumerate(conversation)]
-    memories.remember(told, user="ana", conversation_id="now", end=True)
+    memories.remember(by_turns(conversation), user="ana", conversation_id="now", end=True)
 
     assert is_held(memories, kept)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-SUPPOSED: Final = lazy_pattern(
+_SUPPOSED: Final = lazy_pattern(
     r"\b(?:maybe|perhaps(?! to (?:mention|say|add|note|tell)\b)|(?<!\byou )might"
     r"|not sure|not decided|idk|probably|i wish|what if|(?:i|one) wonders?"
     r"|hypothetically|in another life|imagine (?:if|being)"
@@ -34,7 +34,7 @@ GUESSES: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A guess with something of its own to say, at the end of a sentence; "not sure" doubts what stands before it."""
-REASON: Final = lazy_pattern(
+_REASON: Final = lazy_pattern(
     r"[,;] ?(?:because |since |as )?(?:s?he|they|i)(?:'s|'m|'re| is| am| are| has| have)"
     r"(?: (?!to\b|been\b)\w+){1,8}\W*$",
     re.IGNORECASE,
@@ -44,5 +44,5 @@ REASON: Final = lazy_pattern(
 
 def supposed_from(sentence: str) -> int | None:
     """Where a sentence begins to suppose something; None where it does not, or says behind it what is so."""
-    found = SUPPOSED.search(sentence)
-    return None if found is None or REASON.search(sentence) else found.start()
+    found = _SUPPOSED.search(sentence)
+    return None if found is None or _REASON.search(sentence) else found.start()

@@ -25,7 +25,8 @@ from everyday import Dialogue, _is_held, _rows  # benchmarks, too
 from langgraph.store.base import BaseStore
 from sklearn.linear_model import LogisticRegression
 
-from agentic_memory_bank.engines.extractive.answering.helping import HELP, HELPS, Likeness, MessageReading
+from agentic_memory_bank.engines.extractive.answering.helping import HELP, HELPS, MessageReading
+from agentic_memory_bank.engines.extractive.answering.likeness import Likeness
 from agentic_memory_bank.nodes.recall.memory_search import CANDIDATES, likenesses, worth_reading
 from agentic_memory_bank.runs.memories import Memories
 from agentic_memory_bank.tools.embeddings.encoder import Encoder

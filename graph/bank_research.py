@@ -54,7 +54,7 @@ class BankResearch:
 
     def __init__(self, encoder: Encoder, models: "GivenModels | None" = None, clock: Clock = utc_now) -> None:
         self._libraries = BankLibraries(encoder)
-        self._judges = EngineFactory(ExtractiveResearchEngine(), None, models, roles=RESEARCHER_ROLES)
+        self._judges = EngineFactory(ExtractiveResearchEngine(encoder.answers), None, models, roles=RESEARCHER_ROLES)
         self._clock = clock
 
     def check(self, settings: Settings) -> None:

@@ -106,7 +106,7 @@ def build_conversation(
     parts: dict[str, Any] = {"engine": engine, "models": models, "stores": shared, "clock": clock, "answers": answers}
     parts["checkpointer"] = False  # not even that of the conversation: what was recalled is in no checkpoint
     engines: EngineFactory[Responder] = EngineFactory(
-        ExtractiveResponder(), responder, models, AnswerPool(), ("react",), chat_responder
+        ExtractiveResponder(shared.encoder.answers), responder, models, AnswerPool(), ("react",), chat_responder
     )
     deps = ConversationDeps(
         engine=engines.default,

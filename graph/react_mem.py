@@ -129,7 +129,7 @@ def build_react_mem(
         background=background,
     )
     agents = Agents(model, models, partial(_agent, tools, (*middleware, memory), system_prompt, clock))
-    answering = Answering(agents.of, memory, ExtractiveResponder())
+    answering = Answering(agents.of, memory, ExtractiveResponder(memory.deps.stores.encoder.answers))
     return ChainableGraph.of(wire(memory, answering).compile(checkpointer=checkpointer, store=store, name="react_mem"))
 
 

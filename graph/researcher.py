@@ -40,7 +40,7 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.model_table import RESEARCHER_ROLES
 from agentic_memory_bank.state.research import ResearcherInput, ResearcherOutput, ResearcherState, ResearcherUpdate
 from agentic_memory_bank.state.settings import Settings
-from agentic_memory_bank.tools.embeddings.encoder import Encoder, check_embeddings
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.pages.library import PageLibraries
 from agentic_memory_bank.tools.pages.stores import PageStores
 from agentic_memory_bank.tools.storage.thread_rows import ThreadRows
@@ -178,9 +178,13 @@ def build_researcher(
         >>> build_researcher(retrievers=[vectorstore.as_retriever()]).invoke({"request": "Who paid for the mirror?"})
     """
     engines: EngineFactory[ResearchEngine] = EngineFactory(
-        ExtractiveResearchEngine(), engine, models, AnswerPool(answers), RESEARCHER_ROLES, chat_research_engine
+        ExtractiveResearchEngine(Encoder(embeddings).answers),
+        engine,
+        models,
+        AnswerPool(answers),
+        RESEARCHER_ROLES,
+        chat_research_engine,
     )
-    check_embeddings(embeddings)
     libraries = PageLibraries(lambda file: Encoder(embeddings, cache=file))
     deps = PageDeps(
         engine=engines.default,

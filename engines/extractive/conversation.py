@@ -17,13 +17,9 @@ from agentic_memory_bank.engines.conversation import (
     RewrittenQuery,
     Turn,
 )
-from agentic_memory_bank.engines.extractive.answering.helping import (
-    MOST_READ,
-    SHARE_OF_BEST,
-    Likeness,
-    MessageReading,
-    shown_text,
-)
+from agentic_memory_bank.engines.extractive.answering.helping import SHARE_OF_BEST, MessageReading
+from agentic_memory_bank.engines.extractive.answering.likeness import MOST_READ, Likeness, shown_text
+from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
 from agentic_memory_bank.engines.extractive.reading.dates import (
     day_of,
     event_asked_before,
@@ -52,6 +48,7 @@ __all__ = [
     "SHARE_OF_BEST",
     "ExtractiveConversationEngine",
     "Likeness",
+    "Judge",
     "MessageReading",
     "Told",
     "amended_later",

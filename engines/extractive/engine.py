@@ -152,7 +152,7 @@ class ExtractiveEngine:
         rows = [
             replace(row, replaced=_replaced(passage, row, rows)) for row, passage in zip(rows, passages, strict=True)
         ]
-        found = quoting.read(question, lambda part: self._vectors([part])[0], rows)
+        found = quoting.read(question, lambda part: self._vectors([part])[0], rows, judge=self._encoder.answers)
         said = [quoting.shown(question, rows[int(quote.passage)].text, quote) for quote in found.quotes]
         quotes = tuple(PassageQuote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
         text = "\n".join([*said, *quoting.not_found(found.missing)])

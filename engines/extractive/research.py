@@ -6,6 +6,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.exact import exact, is_nested
+from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
 from agentic_memory_bank.engines.extractive.reading.marks import ASKS
 from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK_CHINESE
@@ -54,7 +55,14 @@ _HAILS: Final = lazy_pattern(
 
 
 class ExtractiveResearchEngine:
-    """Selects sentences and never writes any: deterministic, offline, and the same for English and Chinese."""
+    """Selects sentences and never writes any: deterministic, offline, and the same for English and Chinese.
+
+    Args:
+        judge: Reads the likeliest sentences beside a request. Default: words alone decide.
+    """
+
+    def __init__(self, judge: Judge | None = None) -> None:
+        self._judge = judge
 
     @property
     def name(self) -> str:
@@ -73,7 +81,7 @@ class ExtractiveResearchEngine:
         """Quote what fits the requests. It is enough when the quoted pages hold every name the request has."""
         found: dict[str, SupportedFinding] = {}
         for request in dict.fromkeys((*inquiry.open, inquiry.request)):
-            for quote in _quotes(request, excerpts):
+            for quote in _quotes(request, excerpts, self._judge):
                 text = _words(quote, excerpts)
                 found.setdefault(text, SupportedFinding(text, (excerpts[int(quote.passage)].page,)))
         pages = {page for finding in found.values() for page in finding.pages}
@@ -94,7 +102,7 @@ class ExtractiveResearchEngine:
         It is sure where two readers chose the same sentence, and the words are of the kind that is asked for.
         """
         found = short_answer(inquiry.request, excerpts)
-        likeliest = _quotes(inquiry.request, excerpts)[:1]
+        likeliest = _quotes(inquiry.request, excerpts, self._judge)[:1]
         short = [q for q in found.quotes if found.is_choice or _tells(_said(q, excerpts))] if found else []
         sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
         agree = any(_meet(one, other) for one in short for other in sentences)
@@ -125,16 +133,19 @@ def _state(request: str, quotes: Sequence[PageQuote], excerpts: Sequence[Excerpt
     return not is_nested(request) and _named(request) <= said
 
 
-def _quotes(request: str, excerpts: Sequence[Excerpt]) -> list[quoting.Quote]:
+def _quotes(request: str, excerpts: Sequence[Excerpt], judge: Judge | None) -> list[quoting.Quote]:
     """What fits a request by its words, or at least names what it names: a step on the way answers nothing yet.
 
     What asks or greets tells nothing, however much it names.
     """
     passages = [quoting.Passage.of(str(n), e.text, e.score, e.title) for n, e in enumerate(excerpts)]
-    sure, named = quoting.quotes(request, None, passages), _named(request)
+    sure, named = quoting.quotes(request, None, passages, judge=judge), _named(request)
     told = [one for one in sure if _tells(_words(one, excerpts))]
-    likely = told or [one for one in quoting.likeliest(request, passages, limit=_READ) if _tells(_words(one, excerpts))]
-    return told or [one for one in likely if named.intersection(tokenize(_words(one, excerpts)))][:_QUOTED]
+    if told:
+        return told
+    likely = quoting.likeliest(request, passages, limit=_READ, judge=judge)
+    words = [(one, _words(one, excerpts)) for one in likely]
+    return [one for one, said in words if _tells(said) and named.intersection(tokenize(said))][:_QUOTED]
 
 
 def _tells(words: str) -> bool:

@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessage
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.answering import quoting
-from agentic_memory_bank.engines.extractive.answering.helping import shown_text
+from agentic_memory_bank.engines.extractive.answering.likeness import shown_text
+from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
 from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of, same_attribute, same_value
@@ -94,7 +95,14 @@ class _Said:
 
 
 class ExtractiveResponder:
-    """Selects sentences, and writes none but a few fixed ones: deterministic, offline, for English and Chinese."""
+    """Selects sentences, and writes none but a few fixed ones: deterministic, offline, for English and Chinese.
+
+    Args:
+        judge: Reads the likeliest sentences beside a question. Default: words alone decide.
+    """
+
+    def __init__(self, judge: Judge | None = None) -> None:
+        self._judge = judge
 
     @property
     def name(self) -> str:
@@ -103,11 +111,11 @@ class ExtractiveResponder:
 
     def respond(self, situation: ResponderInput) -> AIMessage:
         """Quote what answers a question, or say that nothing is known; acknowledge what is no question."""
-        said, quoted = _answer(situation)
+        said, quoted = _answer(situation, self._judge)
         return AIMessage(said, response_metadata={QUOTES_ONLY: True, FOUND: bool(quoted), QUOTED: quoted})
 
 
-def _answer(situation: ResponderInput) -> tuple[str, list[str]]:
+def _answer(situation: ResponderInput, judge: Judge | None) -> tuple[str, list[str]]:
     """What is said, and what of it are quotes."""
     message, chinese = situation.message, is_cjk(situation.message)
     asked = _question(message)
@@ -118,7 +126,7 @@ def _answer(situation: ResponderInput) -> tuple[str, list[str]]:
         return _say(kind, chinese), []
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
     is_of_others = asks_of_other_kin(asked, [said.text for said in at_hand])
-    found = [] if is_of_others else _found(asked, at_hand, situation.memories)
+    found = [] if is_of_others else _found(asked, at_hand, situation.memories, judge)
     quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
     return quoted or _say("unknown", chinese), [words for _, words in found]
 
@@ -164,7 +172,9 @@ def _iso(date: str) -> str:
 # --- what answers --------------------------------------------------------------------------------------------------
 
 
-def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemory]) -> list[tuple[_Said, str]]:
+def _found(
+    asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemory], judge: Judge | None
+) -> list[tuple[_Said, str]]:
     """The sentences that answer a question: those that state what it asks for, else those that fit it by their words.
 
     Where none does, those of the memories that were recalled for it. Of an attribute that was stated more than once,
@@ -172,7 +182,7 @@ def _found(asked: str, at_hand: Sequence[_Said], memories: Sequence[RecalledMemo
     """
     units = [(said, words) for said in at_hand for words in _sentences(said.text)]
     stated = [unit for unit in units if _states(unit, asked)]
-    chosen = stated or _together(_fitting(asked, units), list(_likely(asked, memories)))
+    chosen = stated or _together(_fitting(asked, units, judge), list(_likely(asked, memories)))
     current = [_latest(_changed(unit, units), units) for unit in chosen]
     return list({words: (said, words) for said, words in reversed(current)}.values())[::-1][:QUOTES]
 
@@ -184,12 +194,12 @@ def _sentences(text: str) -> Iterator[str]:
             yield words
 
 
-def _fitting(asked: str, units: Sequence[tuple[_Said, str]]) -> list[tuple[_Said, str]]:
+def _fitting(asked: str, units: Sequence[tuple[_Said, str]], judge: Judge | None) -> list[tuple[_Said, str]]:
     passages = [
         quoting.Passage(str(n), words, said.score, [Placed(0, len(words), Place(speaker=said.speaker, kind="turn"))])
         for n, (said, words) in enumerate(units)
     ]
-    found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES)]
+    found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES, judge=judge)]
     if not found and is_cjk(asked):
         short = short_answer(asked, [Excerpt("", "", words, said.score) for said, words in units])
         found = [quote.excerpt for quote in short.quotes[:1]] if short else []

@@ -20,6 +20,7 @@ from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.react_mem import FACTS, Episode, KnownFact, Recollection
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CallFailed, circuit_breaker_of
+from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
 from agentic_memory_bank.tools.memories.agent_conversations import AgentHistory
 from agentic_memory_bank.tools.memories.validation import MemoryHit, MemoryQuery, RecordThreshold
@@ -166,20 +167,21 @@ def _searched(
     ]
     known, done = deps.records(scope).search_many(user, searches)
     found = [one for one in known if not episodes.is_episode(one.record) and not _is_order(one.record)]
-    turns = _turns_that_help(query, [one for one in found if is_turn(one.record)], scope, model)
+    turns = _turns_that_help(query, [one for one in found if is_turn(one.record)], scope, deps.stores.encoder)
     told = [_fact(one.record) for one in (*(one for one in found if not is_turn(one.record)), *turns)]
     alike_ones = [one for one in done if episodes.is_episode(one.record) and one.cosine >= alike]
     surest = sorted(alike_ones, key=lambda one: (-one.cosine, one.record["id"]))
     return told[:facts], [episodes.read(one.record) for one in surest[:of_tasks]]
 
 
-def _turns_that_help(query: str, turns: Sequence[MemoryHit], scope: Scope, model: str) -> Sequence[MemoryHit]:
+def _turns_that_help(query: str, turns: Sequence[MemoryHit], scope: Scope, encoder: Encoder) -> Sequence[MemoryHit]:
     """What the user said in other conversations, word for word, that surely helps.
 
     What was said in this one stands in its summaries, and what an agent answered is no fact.
     """
     others = [one for one in turns if not is_of_assistant(one.record) and not _is_said_here(one.record, scope)]
-    return relevant(query, others) if MODEL in model and scope.context.recall_threshold is None else others
+    is_usual = MODEL in encoder.model and scope.context.recall_threshold is None
+    return relevant(query, others, encoder.answers) if is_usual else others
 
 
 def _is_said_here(record: Record, scope: Scope) -> bool:

@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.extractive.conversation import (
     MOST_READ,
     SHARE_OF_BEST,
+    Judge,
     Likeness,
     MessageReading,
     Told,
@@ -98,7 +99,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if asked["by_kind"] and MODEL in encoder.model:
-        found = relevant(state["query"], found, is_of_a_day=asked["as_of"] is not None)
+        found = relevant(state["query"], found, encoder.answers, is_of_a_day=asked["as_of"] is not None)
     elif not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
@@ -242,13 +243,13 @@ def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
     return _ordered(best.values())
 
 
-def relevant(query: str, found: Sequence[MemoryHit], *, is_of_a_day: bool = False) -> list[MemoryHit]:
+def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_day: bool = False) -> list[MemoryHit]:
     """Those that help with a message and still hold, the likeliest first; none where it needs no memory.
 
     Whoever names the day on which something was true asks for a memory in any case.
     """
     found = worth_reading(query, found)
-    reading = MessageReading(query, likenesses(query, found))
+    reading = MessageReading(query, likenesses(query, found), judge)
     speakers = {name for one in found if (name := _named_speaker(one))}
     asked = attribute_asked_for(query)
     stated = [asked is not None and one.record["attribute"] == asked for one in found]

@@ -3,7 +3,8 @@
 import pytest
 
 from agentic_memory_bank.engines.extractive.answering.contents import contents_asked_for, is_untold
-from agentic_memory_bank.engines.extractive.answering.helping import Likeness, MessageReading
+from agentic_memory_bank.engines.extractive.answering.helping import MessageReading
+from agentic_memory_bank.engines.extractive.answering.likeness import Likeness
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from agentic_memory_bank.engines.extractive.answering import (
     short_answers,
 )
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
+from agentic_memory_bank.engines.extractive.answering.likeness import Likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, number_words, sentence, values
 from agentic_memory_bank.engines.extractive.remembering import (
@@ -147,7 +148,7 @@ def unwrapped(text: str) -> list[Any]:
 def reading(text: str) -> helping.MessageReading:
     return helping.MessageReading(
         text[:2_000],
-        [helping.Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)],
+        [Likeness(text, "", 0.4, 0.3, 0.9, 1.0, is_marked=False, is_turn=False, by_assistant=False)],
     )
 
 

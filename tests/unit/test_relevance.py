@@ -3,12 +3,8 @@
 import pytest
 
 from agentic_memory_bank.engines.extractive.answering.characters import rare_characters, shared_characters
-from agentic_memory_bank.engines.extractive.answering.helping import (
-    SHARE_OF_BEST,
-    Likeness,
-    MessageReading,
-    shown_text,
-)
+from agentic_memory_bank.engines.extractive.answering.helping import SHARE_OF_BEST, MessageReading
+from agentic_memory_bank.engines.extractive.answering.likeness import Likeness, shown_text
 from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded

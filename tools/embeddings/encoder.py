@@ -186,6 +186,19 @@ class Encoder:
         except EmbeddingError:
             return None
 
+    def answers(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        """Return of each text how likely it states what a question asks for, as the logarithm of the odds.
+
+        None where the embeddings are another model's, or the default one cannot be loaded: words have to do then.
+        """
+        given = self._embeddings
+        if not isinstance(given, LocalEmbeddings) or given.model != MODEL:
+            return None
+        try:
+            return given.answers(question, texts)
+        except EmbeddingError:
+            return None
+
     def retain(self, texts: Iterable[str]) -> None:
         """Erase all vectors from the cache file but those of these texts."""
         if self._disk is not None:

@@ -86,8 +86,8 @@ class MiniLM:
         self._tokenizer.no_padding()
         self._first, self._last = self._tokenizer.encode("").ids
         self._window = _window(folder) - 2
-        self._weights = _weights(folder / WEIGHTS)
-        self._session = _session(self._weights, threads)
+        self._weights = weights(folder / WEIGHTS)
+        self._session = session(self._weights, threads)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, (texts x 384); a text longer than the window is encoded in parts."""
@@ -144,7 +144,8 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) -> Any:
+def session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) -> Any:
+    """Begin a session of ONNX Runtime over the graph with these weights."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else it gives this machine an id, and tells its makers of use
     import onnxruntime
 
@@ -159,7 +160,7 @@ def _session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) ->
     return onnxruntime.InferenceSession(_GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def _weights(file: Path) -> dict[str, NDArray[np.float32]]:
+def weights(file: Path) -> dict[str, NDArray[np.float32]]:
     """The weights under the names that the graph has for them, turned as it multiplies with them."""
     from safetensors.numpy import load_file
 

@@ -4,11 +4,11 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakSet
 
 from langchain_core.embeddings import Embeddings
@@ -17,6 +17,7 @@ from agentic_memory_bank.state.errors import EmbeddingError, SettingsError
 from agentic_memory_bank.state.settings import EmbeddingBackend as Backend
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import minilm
+from agentic_memory_bank.tools.embeddings.answering import AnswerModel
 from agentic_memory_bank.tools.embeddings.weights import MODEL, default_folder, from_hub, given_folder, name_of
 from agentic_memory_bank.tools.embeddings.windows import Vectors
 
@@ -70,6 +71,9 @@ SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half a character, which no model can read."""
 
 
+_Model = TypeVar("_Model")
+
+
 class LocalModel(Protocol):
     """A model in this process."""
 
@@ -111,6 +115,7 @@ class LocalEmbeddings(Embeddings):
     def _begin(self) -> None:
         self._lock = threading.RLock()
         self._loaded: LocalModel | None = None
+        self._answering: AnswerModel | None = None
 
     @property
     def model(self) -> str:
@@ -145,20 +150,38 @@ class LocalEmbeddings(Embeddings):
             loaded = self._load()
             return loaded.encode([SURROGATE.sub("\ufffd", text) for text in texts])
 
+    def answers(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return of each text how likely it states what a question asks for, as the logarithm of the odds.
+
+        That is told by all-MiniLM-L6-v2 alone, and in ONNX Runtime.
+
+        Raises:
+            EmbeddingError: The weights are not there, or cannot be loaded.
+        """
+        with self._lock:
+            if self._answering is None:
+                self._answering = self._begun(lambda folder: AnswerModel(folder, self._threads))
+            read = [SURROGATE.sub("\ufffd", text) for text in (question, *texts)]
+            return self._answering.answers(read[0], read[1:]).tolist()
+
     def _load(self) -> LocalModel:
         if self._loaded is None:
-            folder = self._folder()
-            _LOG.info("Loading the embedding model in %s", folder, extra={"loading": True})
-            try:
-                self._loaded = self._model_in(folder)
-            except EmbeddingError:
-                raise
-            except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
-                message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
-                raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
-            finally:
-                _LOG.info("The embedding model is loaded, or cannot be", extra={"loading": False})
+            self._loaded = self._begun(self._model_in)
         return self._loaded
+
+    def _begun(self, model_in: Callable[[Path], _Model]) -> _Model:
+        """Load a model from the folder of the weights."""
+        folder = self._folder()
+        _LOG.info("Loading the embedding model in %s", folder, extra={"loading": True})
+        try:
+            return model_in(folder)
+        except EmbeddingError:
+            raise
+        except Exception as fault:  # whatever a foreign library raises on a broken folder or a lack of memory
+            message = f"The embedding model in {folder} cannot be loaded ({type(fault).__name__}: {fault})."
+            raise EmbeddingError(f"{message} Check the folder, or install the model again.") from fault
+        finally:
+            _LOG.info("The embedding model is loaded, or cannot be", extra={"loading": False})
 
     def _folder(self) -> Path:
         if self._path is not None:
@@ -185,7 +208,7 @@ _inherited: list[object] = []
 def _after_fork() -> None:
     """The threads of a model are the parent's: the child loads its own, and keeps the parent's, which it cannot end."""
     for embeddings in list(_all):
-        _inherited.append(embeddings._loaded)  # pyright: ignore[reportPrivateUsage]
+        _inherited.extend((embeddings._loaded, embeddings._answering))  # pyright: ignore[reportPrivateUsage]
         embeddings._begin()  # pyright: ignore[reportPrivateUsage]
 
 

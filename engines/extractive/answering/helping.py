@@ -1,22 +1,35 @@
-"""Judges whether memories help with a message, and which: by its words, theirs, and how alike the two are.
+"""Judges whether memories help with a message, and which: by its words, theirs, how alike the two are, and a judge.
 
 Two small logistic models with the weights below, for English and for Chinese, of which all-MiniLM-L6-v2 says little:
 one says which memories fit a message, the other, from the best of these, whether it needs any. They are fitted by
-`benchmarks/fit_recall.py`, which prints how well they do on dialogues they were not fitted on.
+`benchmarks/fit_recall.py`, which prints how well they do on dialogues they were not fitted on. Where they leave that
+open, the likeliest memories are read beside the message (`second_reading`).
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Final
 
+import numpy as np
+
 from agentic_memory_bank.engines.extractive.answering.characters import rare_characters, shared_characters
 from agentic_memory_bank.engines.extractive.answering.contents import is_untold
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
-from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
+from agentic_memory_bank.engines.extractive.answering.likeness import MOST_READ, Likeness, shown_text
+from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Numbers
+from agentic_memory_bank.engines.extractive.answering.second_reading import (
+    MEMORIES,
+    OF_MEMORIES,
+    OF_MESSAGES,
+    OPEN,
+    Judge,
+    read_again,
+    signs_of_a_message,
+    signs_of_memories,
+)
 from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
@@ -34,10 +47,12 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 HELPS: Final = 0.2
 """Probability from which memories are shown for a message."""
+HELPS_AS_READ: Final = 0.4
+"""The same where they were read beside the message."""
 SHARE_OF_BEST: Final = 0.45
 """Share of the best memory's probability from which another one is shown beside it."""
-MOST_READ: Final = 1_000
-"""Characters that are read of a memory: a turn may be a text that was pasted."""
+BEST: Final = 0.45
+"""Share of the best memory's probability from which another one is shown beside it."""
 BEST: Final = 3
 """Of how many memories, the likeliest, it is told whether a message needs any."""
 WISHED: Final = 0.8
@@ -63,39 +78,12 @@ _KNOWN: Final = lazy_pattern(
 """What points to somebody or something that was spoken of."""
 _TITLE: Final = lazy_pattern(r"[《「『“]([^《》「」『』“”]{1,40})[》」』”]")
 """A work, or words that are quoted, as Chinese marks them."""
-_EXPLAINED: Final = lazy_pattern(r" {0,4}\[[^\[\]=]{1,80}=[^\[\]]{1,80}\]")
-"""What a word of time means, as it is written behind a memory."""
 _ASKING: Final = frozenset(
     tokenize("name call again current say tell what which who when where why how many much do did my our have any go")
 )
 """Words of a question that say nothing of what it is about."""
 HEARD: Final = 0.5
 """Share of the characters of a question, each by what it says, from which it is about what memories speak of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """A memory, and what it has in common with a message."""
-
-    text: str
-    """Its words."""
-    speaker: str
-    """Who said it; empty where that is the user, the assistant, or nobody knows."""
-    cosine: float
-    coverage: float
-    """Share of the message's words that the memory holds, each by its rarity among the user's memories."""
-    rarest: float
-    """The rarity of the rarest word they share, from 0 to 1 for a word of a single memory."""
-    found: float
-    """How well it was found, beside the best, from 0 to 1."""
-    is_marked: bool
-    """Whether it shares a rare name or number with the message."""
-    is_turn: bool
-    """Whether it is a turn word for word, as opposed to what was extracted from one."""
-    by_assistant: bool
-    """Whether the assistant said it."""
-    recent: float = 1.0
-    """Share of the days on which something was said that are not after its own: 1 for what was said last."""
 
 
 _Weights = Mapping[str, float]
@@ -213,21 +201,17 @@ _SEEING: Final = frozenset(("echoes", "characters", "telling"))
 """Features that say nothing where it is not."""
 
 
-def shown_text(words: str) -> str:
-    """The words of a memory without what its words of time mean."""
-    return _EXPLAINED.sub("", words)
-
-
 class MessageReading:
     """A message, read beside the memories that were found for it.
 
     Args:
         query: What is searched.
         found: The memories that are most like it.
+        judge: Reads the likeliest of them beside it. Default: words and vectors alone decide.
     """
 
-    def __init__(self, query: str, found: Sequence[Likeness]) -> None:
-        self._query, self._found = query, found
+    def __init__(self, query: str, found: Sequence[Likeness], judge: Judge | None = None) -> None:
+        self._query, self._found, self._judge = query, found, judge
         self._units = [_unit(one) for one in found]
         self._asked = AskedQuestion(query, None, self._units)
 
@@ -245,26 +229,55 @@ class MessageReading:
         return [
             _of_language(self._query, _features(self._query, one, unit.text, share, read) | {"telling": telling})
             for one, unit, share, read, telling in zip(
-                self._found, self._units, shared, rows, rare_characters(self._query, self._texts), strict=True
+                self._found, self._units, shared, rows, rare_characters(self._query, self.texts), strict=True
             )
         ]
 
     @cached_property
     def chances(self) -> list[float]:
         """The probability of each memory that it is one of those that help, where any does."""
-        likely = [_probability(features, FIT[is_cjk(self._query)]) for features in self.memories]
+        likely = [_chance(one) for one in self._odds]
         return [max(chance, WISHED) if place in self._wishes else chance for place, chance in enumerate(likely)]
+
+    @cached_property
+    def by_words(self) -> list[float]:
+        """The same by words and vectors alone."""
+        return [_chance(_odds(features, FIT[is_cjk(self._query)])) for features in self.memories]
+
+    @cached_property
+    def needed_by_words(self) -> float:
+        """The logarithm of the odds that the message needs memories, by words and vectors alone."""
+        return _odds(self.message(self.by_words), HELP[is_cjk(self._query)])
+
+    @cached_property
+    def _odds(self) -> list[float]:
+        """The logarithms of the odds of each memory."""
+        first = np.array([_odds(features, FIT[is_cjk(self._query)]) for features in self.memories])
+        if self._read is not None:
+            first = signs_of_memories(first, self._read) @ np.array(OF_MEMORIES[is_cjk(self._query)])
+        return first.tolist()
+
+    @cached_property
+    def _read(self) -> Numbers | None:
+        """What a judge makes of each memory, where words leave open whether any helps."""
+        if self._judge is None or not self._found or self.needed_by_words < OPEN:
+            return None
+        return read_again(self._judge, self._query, self.texts, np.array(self.by_words), MEMORIES)
 
     @property
     def helps(self) -> bool:
         """Whether memories help with the message at all: it is about its speaker's world, or about what they hold."""
-        if self._wishes or asks_of_other_kin(self._query, self._texts):
+        if self._wishes or asks_of_other_kin(self._query, self.texts):
             return bool(self._wishes)
-        likeliest = sorted(zip(self.chances, self._texts, strict=True), reverse=True)[:BEST]
+        likeliest = sorted(zip(self.chances, self.texts, strict=True), reverse=True)[:BEST]
         if is_untold(self._query, [text for _, text in likeliest]):
             return False
-        features = self.message(self.chances)
-        return bool(self._found) and _probability(features, HELP[is_cjk(self._query)]) >= HELPS
+        if not self._found or self._judge is not None and self.needed_by_words < OPEN:
+            return False
+        if self._read is None:
+            return _chance(self.needed_by_words) >= HELPS
+        signs = signs_of_a_message(self.needed_by_words, self._read, np.array(self._odds))
+        return _chance(float(signs @ np.array(OF_MESSAGES[is_cjk(self._query)]))) >= HELPS_AS_READ
 
     @cached_property
     def _wishes(self) -> frozenset[int]:
@@ -272,7 +285,7 @@ class MessageReading:
         if not asks_for_a_wish(self._query):
             return frozenset()
         own = (place for place, one in enumerate(self._found) if not (one.by_assistant or one.speaker))
-        return frozenset(place for place in own if is_a_wish(self._texts[place]))
+        return frozenset(place for place in own if is_a_wish(self.texts[place]))
 
     def message(self, chances: Sequence[float]) -> _Features:
         """What tells whether memories help with the message, given how likely each is to."""
@@ -300,30 +313,31 @@ class MessageReading:
             features[name] = max((one.get(name, 0.0) for one in best), default=0.0)
         for name in ("cosine", "coverage", "rarest"):
             features[name] = max((one.get(name, 0.0) for one in self.memories), default=0.0)
-        features["characters"] = max((shared_characters(query, text) for text in self._texts), default=0.0)
+        features["characters"] = max((shared_characters(query, text) for text in self.texts), default=0.0)
         return _of_language(query, features)
 
     @property
     def _lacks_a_title(self) -> bool:
         """Whether the message names a work, or quotes something, of which no memory holds a word."""
         titles = [title.strip() for title in _TITLE.findall(self._query)]
-        return any(title and not any(title in text for text in self._texts) for title in titles)
+        return any(title and not any(title in text for text in self.texts) for title in titles)
 
     @cached_property
     def _subjects(self) -> frozenset[int]:
         """What the memories are about."""
-        return frozenset[int]().union(*map(subjects_in, self._texts))
+        return frozenset[int]().union(*map(subjects_in, self.texts))
 
     @cached_property
-    def _texts(self) -> list[str]:
+    def texts(self) -> list[str]:
+        """The words of each memory, without what its words of time mean."""
         return [unit.text for unit in self._units]
 
     @property
     def _is_unheard_of(self) -> bool:
         """Whether no memory has a word of the message, or speaks of what one of its words is about."""
-        if is_cjk(self._query) and shared_characters(self._query, "".join(self._texts)) >= HEARD:
+        if is_cjk(self._query) and shared_characters(self._query, "".join(self.texts)) >= HEARD:
             return False
-        wanted, held = subject_terms(self._query) - _ASKING, frozenset[str]().union(*map(tokenize, self._texts))
+        wanted, held = subject_terms(self._query) - _ASKING, frozenset[str]().union(*map(tokenize, self.texts))
         words = (*self._query.split(), *(term for term in wanted if is_cjk(term)))
         about = (subjects_in(word) for word in words if not wanted.isdisjoint(tokenize(word)))
         return bool(wanted) and wanted.isdisjoint(held) and self._subjects.isdisjoint(chain.from_iterable(about))
@@ -358,5 +372,10 @@ def _of_language(query: str, features: Mapping[str, float]) -> _Features:
     return {name: float(value) for name, value in features.items() if name not in idle}
 
 
-def _probability(features: _Features, weights: _Weights) -> float:
-    return 1 / (1 + math.exp(-math.fsum(weights.get(name, 0.0) * value for name, value in features.items())))
+def _odds(features: _Features, weights: _Weights) -> float:
+    """The logarithm of the odds."""
+    return math.fsum(weights.get(name, 0.0) * value for name, value in features.items())
+
+
+def _chance(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))

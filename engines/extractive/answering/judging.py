@@ -1,7 +1,7 @@
 """Which sentence answers, and how sure that is: what `relevance` finds, weighed by what a fit has learnt.
 
 Under the weights softmax over the sentences makes the right one likely. How sure the best one is, is
-a second small model over what the first one found.
+a second small model over what the first one found. Where there is a model to read with, the likeliest are read again.
 """
 
 import math
@@ -12,6 +12,16 @@ from typing import Final
 import numpy as np
 
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, Numbers
+from agentic_memory_bank.engines.extractive.answering.second_reading import (
+    OF_ANSWERS,
+    OF_SENTENCES,
+    SENTENCES,
+    Judge,
+    read_again,
+    signs_of_an_answer,
+    signs_of_sentences,
+)
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 
 @dataclass(frozen=True)
@@ -22,17 +32,21 @@ class Judged:
     sure: float
 
 
-def judged(asked: AskedQuestion) -> Judged:
-    """Weigh each sentence, and how sure it is that the likeliest of them answers."""
+def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
+    """Weigh each sentence, and how sure it is that the likeliest of them answers: by words, and by a judge if given."""
     if not asked.can_be_answered:
         return Judged(np.zeros(0), 0.0)
     features = asked.of_units()
     scores = features @ np.array(list(WEIGHTS.values()))
-    likely = likelihoods(scores)
+    sure = float(of_sureness(asked, features, scores) @ np.array(list(WEIGHTS_OF_SURE.values())))
+    read = read_again(judge, asked.question, asked.placed_texts, scores, SENTENCES) if judge else None
+    if read is not None:
+        chinese, by_words = is_cjk(asked.question), scores
+        scores = signs_of_sentences(by_words, read) @ np.array(OF_SENTENCES[chinese])
+        sure = float(signs_of_an_answer(sure, read, by_words, scores) @ np.array(OF_ANSWERS[chinese]))
     if asked.lacks_a_name:
-        return Judged(likely, 0.0)
-    sure = of_sureness(asked, features, scores) @ np.array(list(WEIGHTS_OF_SURE.values()))
-    return Judged(likely, 1 / (1 + math.exp(-max(-50.0, min(50.0, float(sure))))))
+        return Judged(likelihoods(scores), 0.0)
+    return Judged(likelihoods(scores), 1 / (1 + math.exp(-max(-50.0, min(50.0, sure)))))
 
 
 def likelihoods(scores: Numbers) -> Numbers:

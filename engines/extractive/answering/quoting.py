@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from agentic_memory_bank.engines.extractive.answering.judging import judged
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
+from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -142,20 +143,32 @@ def labelled(text: str, one: Placed) -> str:
 _UNIT: Final = lazy_pattern(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
 
 
-def quotes(question: str, question_vector: Array | None, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
+def quotes(
+    question: str,
+    question_vector: Array | None,
+    passages: Sequence[Passage],
+    *,
+    limit: int = 3,
+    judge: Judge | None = None,
+) -> list[Quote]:
     """Select the sentences that answer a question; see `read`."""
-    return list(read(question, lambda _: question_vector, passages, limit=limit).quotes)
+    return list(read(question, lambda _: question_vector, passages, limit=limit, judge=judge).quotes)
 
 
-def likeliest(question: str, passages: Sequence[Passage], *, limit: int = 3) -> list[Quote]:
+def likeliest(question: str, passages: Sequence[Passage], *, limit: int = 3, judge: Judge | None = None) -> list[Quote]:
     """Select the sentences that are likeliest to answer a question, however unsure that is."""
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
-    return _select(question[:LONGEST_QUESTION], None, reads, limit, least=0.0)
+    return _select(question[:LONGEST_QUESTION], None, reads, limit, judge, least=0.0)
 
 
 def read(
-    question: str, vector_of: Callable[[str], Array | None], passages: Sequence[Passage], *, limit: int = 3
+    question: str,
+    vector_of: Callable[[str], Array | None],
+    passages: Sequence[Passage],
+    *,
+    limit: int = 3,
+    judge: Judge | None = None,
 ) -> QuotedReading:
     """Select the sentences that answer a question, or each part of one that asks several things.
 
@@ -164,6 +177,7 @@ def read(
         vector_of: Gives the L2-normalised vector of a question or a part of one, or None.
         passages: Where to look.
         limit: How many quotes at most for each part.
+        judge: Reads the likeliest sentences beside the question. Default: words and vectors alone decide.
 
     Returns:
         Quotes, the best of each part first, none that repeats another; none at all when no sentence is sure enough.
@@ -171,9 +185,9 @@ def read(
     question = question[:LONGEST_QUESTION]
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
-    found, missing = _select(question, vector_of(question), reads, limit), list[str]()
+    found, missing = _select(question, vector_of(question), reads, limit, judge), list[str]()
     for part in parts_of(question):
-        own = _of_part(part, question, vector_of, reads)
+        own = _of_part(part, question, vector_of, reads, judge)
         if not own and not any(_holds(part, quote, passages) for quote in found):
             missing.append(part)
         found += own
@@ -249,11 +263,17 @@ class Read:
     unit: CandidateSentence
 
 
-def _of_part(part: str, question: str, vector_of: Callable[[str], Array | None], reads: Sequence[Read]) -> list[Quote]:
+def _of_part(
+    part: str,
+    question: str,
+    vector_of: Callable[[str], Array | None],
+    reads: Sequence[Read],
+    judge: Judge | None,
+) -> list[Quote]:
     """What answers a part of a question; a short one is asked with the whole before it is asked alone."""
     terms = len(tokenize(part))
     texts = [part] if terms >= _TELLING else [f"{part} {question}", *([part] if terms >= _ALONE else [])]
-    return next((own for text in texts if (own := _select(text, vector_of(text), reads, 1))), [])
+    return next((own for text in texts if (own := _select(text, vector_of(text), reads, 1, judge))), [])
 
 
 def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
@@ -287,13 +307,19 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
 
 
 def _select(
-    question: str, vector: Array | None, reads: Sequence[Read], limit: int, *, least: float = SURE
+    question: str,
+    vector: Array | None,
+    reads: Sequence[Read],
+    limit: int,
+    judge: Judge | None,
+    *,
+    least: float = SURE,
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
     asked = AskedQuestion(simplified(question), _known(vector), [read.unit for read in reads])
     if not asked.can_be_answered:
         return []
-    judgement = judged(asked)
+    judgement = judged(asked, judge)
     if judgement.sure < least:
         return []
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])

@@ -169,6 +169,17 @@ class AskedQuestion:
         self._levels = self._placed()
 
     @property
+    def question(self) -> str:
+        """The question."""
+        return self._question
+
+    @property
+    def placed_texts(self) -> list[str]:
+        """Each sentence behind its place."""
+        said = ((unit.place, unit.labelled or unit.text) for unit in self._units)
+        return [f"{place}: {text}" if place else text for place, text in said]
+
+    @property
     def can_be_answered(self) -> bool:
         """Whether the question has any word to look for, and there is anything to look at."""
         return bool(self._tokens and self._units)

@@ -3,9 +3,9 @@
     python benchmarks/fit_second_reading.py --eval DIR [--cache FILE]
 
 DIR is the folder of evaluation data. Sentences are those of `fit_relevance.py`, with vectors; memories and messages
-those of `fit_recall.py`. Of each, words choose the texts that are read, as the package does, by the weights that stand
-there. Then, for English and for Chinese: the weights of a memory and of a sentence, under which the right ones are
-likeliest; and of whether any of them answers. Printed are they, as they stand in
+those of `fit_recall.py`, of all our own people. Of each, words choose the texts that are read, as the package does, by
+the weights that stand there. Then, for English and for Chinese: the weights of a memory and of a sentence, under which
+the right ones are likeliest; and of whether any of them answers. Printed are they, as they stand in
 engines/extractive/answering/second_reading.py, and what they are worth on groups of sets and people that were left out:
 how often the first text is right, and how many pairs of a question with an answer and one without are ordered right, by
 words alone and with reading.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from everyday import _rows  # benchmarks, too
-from fit_recall import OWN, _told
+from fit_recall import _told
 from fit_relevance import COUNTS, COUNTS_OF_SURE, HERE, _descend, _examples
 from sklearn.linear_model import LogisticRegression
 
@@ -41,6 +41,7 @@ from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
 PARTS = 4
+PEOPLE = ("dialogues", "people", "later_people", "third_people", "fourth_people", "fifth_people", "sixth_people")
 HELPFUL = 3.0
 """What a memory that helps counts: there are many more that do not."""
 
@@ -94,7 +95,8 @@ def _of_documents(folder: Path, encoder: Encoder, *, chinese: bool) -> list[Case
 
 def _of_people(folder: Path, encoder: Encoder, *, chinese: bool) -> list[Case]:
     cases = list[Case]()
-    for messages in _told([*_rows(folder / "everyday/dialogues.dev.jsonl"), *_rows(OWN)]):
+    files = (folder / "everyday/dialogues.dev.jsonl", *(HERE / f"{name}.jsonl" for name in PEOPLE))
+    for messages in _told([row for path in files for row in _rows(path)]):
         for one in messages:
             reading = one.reading
             if is_cjk(one.text) != chinese or not reading.memories or reading.needed_by_words < OPEN:

@@ -3,10 +3,9 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from itertools import pairwise
 from typing import Final, TypeVar
 
 from langgraph.runtime import Runtime
@@ -31,7 +30,7 @@ from agentic_memory_bank.engines.extractive.conversation import (
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
-from agentic_memory_bank.nodes.recall.thresholds import by_kind
+from agentic_memory_bank.nodes.recall.thresholds import above_elbow, by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
 from agentic_memory_bank.state.records import Record, RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of, log_fault
@@ -50,8 +49,6 @@ READ: Final = 40
 SHARE_OF_MANY: Final = 0.1
 """`SHARE_OF_BEST` where several people speak: what one of them says is told from the others' by names and meaning."""
 FOLD: Final = 4
-GAP: Final = 0.05
-"""The least gap between two cosines that parts what fits from what does not (an elbow)."""
 PREFERENCE: Final = 0.05
 """What the type that a message asks for adds to a score."""
 COMMON_WORDS: Final = 0.25
@@ -99,7 +96,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if asked["by_kind"] and MODEL in encoder.model:
-        found = relevant(state["query"], found, encoder.answers, is_of_a_day=asked["as_of"] is not None)
+        found = relevant(state["query"], found, search.read, is_of_a_day=asked["as_of"] is not None)
     elif not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
@@ -148,6 +145,9 @@ class _TimedSearch:
     """Seconds of them that the search may take."""
     as_of: date | None = None
     """The day on which what is found was true; None for now."""
+    begun: float = field(default_factory=time.monotonic)
+    loading: list[float] = field(default_factory=list[float])
+    """Seconds that models took to load."""
 
     def of(self, queries: Sequence[str]) -> list[MemoryHit]:
         """What is found for any of the queries."""
@@ -157,8 +157,17 @@ class _TimedSearch:
                 return []
             begun = time.monotonic()
             self.guard.load_model(self.encoder.load)
-            until += time.monotonic() - begun
+            self.loading.append(time.monotonic() - begun)
+            until += self.loading[-1]
         return self._call(partial(self._found, queries), until)
+
+    def read(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        """What the default model makes of texts beside a question; None where the time is too short for that."""
+        left = self.begun + self.left + sum(self.loading) - time.monotonic()
+        try:
+            return self.guard.run_within(partial(self.encoder.answers, question, texts), max(0.0, left))
+        except TimeoutError:
+            return None
 
     def _call(self, job: Callable[[], _Result], until: float) -> _Result:
         return self.guard.call(job, until - time.monotonic(), self.limit, self._is_busy)
@@ -348,20 +357,6 @@ def by_meaning(found: Iterable[MemoryHit]) -> list[MemoryHit]:
 
 def _ordered(found: Iterable[MemoryHit]) -> list[MemoryHit]:
     return sorted(found, key=lambda one: (-one.score, one.record["id"]))
-
-
-def elbow(cosines: Sequence[float], floor: float) -> float:
-    """The cosine between what fits and what does not: in the middle of the largest gap, if that is one."""
-    ordered = sorted(cosines, reverse=True)
-    gaps = [(upper - lower, upper) for upper, lower in pairwise(ordered)]
-    gap, upper = max(gaps, default=(0.0, 0.0), key=lambda one: one[0])
-    return max(floor, upper - gap / 2) if gap >= GAP - 1e-9 else floor
-
-
-def above_elbow(found: Sequence[MemoryHit], floor: float) -> list[MemoryHit]:
-    """What lies above the elbow, or shares a rare name or number with the query."""
-    least = elbow([one.cosine for one in found], floor)
-    return [one for one in found if one.cosine >= least or one.marks]
 
 
 def preferred(query: str) -> Sequence[RecordType]:

@@ -6,14 +6,15 @@ oneself lie lower still ("Where do I live?" and "I moved to Lisbon last month.")
 else. On Chinese that model tells nothing apart: what words and order cannot tell is left to who reads it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.conversation import attribute_asked_for
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.embeddings.weights import MODEL
-from agentic_memory_bank.tools.memories.validation import RecordThreshold
+from agentic_memory_bank.tools.memories.validation import MemoryHit, RecordThreshold
 from agentic_memory_bank.tools.text.attribution import unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 
@@ -25,6 +26,8 @@ CHINESE: Final = 0.4
 """For a Chinese message and a Chinese memory, of any kind."""
 UNKNOWN: Final = 0.2
 """For other embedders, whose scale nobody has measured: low, so that nothing is lost; set `recall_threshold`."""
+GAP: Final = 0.05
+"""The least gap between two cosines that parts what fits from what does not (an elbow)."""
 
 ANY: Final = -1.0
 """For what is meant whatever its cosine."""
@@ -58,3 +61,17 @@ def is_written(record: Record) -> bool:
     quotes = [quote for source in record["sources"] for quote in source["quotes"] if quote.strip()]
     words = unattributed(record["text"])[2]
     return bool(quotes) and not any(quote.strip() in text for quote in quotes for text in (words, record["text"]))
+
+
+def elbow(cosines: Sequence[float], floor: float) -> float:
+    """The cosine between what fits and what does not: in the middle of the largest gap, if that is one."""
+    ordered = sorted(cosines, reverse=True)
+    gaps = [(upper - lower, upper) for upper, lower in pairwise(ordered)]
+    gap, upper = max(gaps, default=(0.0, 0.0), key=lambda one: one[0])
+    return max(floor, upper - gap / 2) if gap >= GAP - 1e-9 else floor
+
+
+def above_elbow(found: Sequence[MemoryHit], floor: float) -> list[MemoryHit]:
+    """What lies above the elbow, or shares a rare name or number with the query."""
+    least = elbow([one.cosine for one in found], floor)
+    return [one for one in found if one.cosine >= least or one.marks]

@@ -490,11 +490,11 @@ def test_a_text_longer_than_the_window_is_read_in_parts_that_fit_it_and_lose_not
         "x.y,z" * 300,
         "한국어는 아름답다" * 100,
     ):
-        read = loaded._tokenizer.encode(text, add_special_tokens=False)
+        read = loaded.tokenizer.encode(text, add_special_tokens=False)
         parts = [text[start:end] for start, end in windows.by_pieces(text, read, loaded._window)]
 
         assert "".join(parts) == text
-        assert all(len(loaded._tokenizer.encode(part)) <= 256 for part in parts)
+        assert all(len(loaded.tokenizer.encode(part)) <= 256 for part in parts)
         assert sum(len(piece.ids) for piece in loaded._pieces(text, read)) == len(read.ids)
 
 

@@ -11,10 +11,20 @@ import pytest
 from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, convert_to_messages
 
 from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, turns_of
-from agentic_memory_bank.nodes.recall.memory_search import above_elbow, as_one, by_meaning, elbow, preferred
+from agentic_memory_bank.nodes.recall.memory_search import as_one, by_meaning, preferred
 from agentic_memory_bank.nodes.recall.message import BEGINNING, END, asked_in, shortened
 from agentic_memory_bank.nodes.recall.ranking import excerpt, is_harmful, jaccard, ranked
-from agentic_memory_bank.nodes.recall.thresholds import ANY, CHINESE, SAID, UNKNOWN, WRITTEN, by_kind, is_written
+from agentic_memory_bank.nodes.recall.thresholds import (
+    ANY,
+    CHINESE,
+    SAID,
+    UNKNOWN,
+    WRITTEN,
+    above_elbow,
+    by_kind,
+    elbow,
+    is_written,
+)
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import parse
 from agentic_memory_bank.state.conversations import RecalledMemory

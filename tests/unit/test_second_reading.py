@@ -1,14 +1,19 @@
 """A question and the likeliest texts are read together, by the default model and by no other."""
 
+import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
+from langgraph.store.memory import InMemoryStore
 
 from agentic_memory_bank.engines.extractive.answering.helping import MessageReading
 from agentic_memory_bank.engines.extractive.answering.likeness import Likeness
 from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes
 from agentic_memory_bank.engines.extractive.answering.second_reading import UNREAD, read_again
+from agentic_memory_bank.runs.memories import Memories
+from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import answering
 from agentic_memory_bank.tools.embeddings.answering import glossed
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -99,7 +104,7 @@ def test_a_message_that_words_alone_tell_to_need_no_memory_is_not_read() -> None
 
 @pytest.mark.parametrize(("told", "helps"), [(6.0, True), (-8.0, False)])
 def test_reading_decides_where_words_leave_it_open(told: float, helps: bool) -> None:
-    found = Likeness("we settled on the one in Rue Haute", "", 0.2, 0.1, 0.2, 1.0, False, False, False)
+    found = Likeness("we settled on the one in Rue Haute", "", 0.2, 0.0, 0.0, 1.0, False, False, False)
     judge = Judge(told)
 
     assert MessageReading("Which flat did we take?", [found], judge).helps is helps
@@ -129,3 +134,81 @@ def test_chinese_is_read_in_english_words() -> None:
 
 def test_what_no_glossary_has_stays() -> None:
     assert glossed("Anna 买了 iPhone 15") == "Anna  bought  iPhone 15"
+
+
+@pytest.mark.parametrize("message", ["😀", "👍👍", "。", "？？？", "... !"])
+def test_what_has_no_word_asks_for_no_memory(message: str) -> None:
+    judge = Judge(9.0)
+    found = Likeness("我对花生过敏", "", 0.2, 0.0, 0.0, 1.0, False, False, False)
+
+    assert not MessageReading(message, [found], judge).helps
+    assert judge.asked == []
+
+
+def test_of_a_long_message_what_asks_is_read() -> None:
+    judge = Judge(4.0)
+    message = "Long day, the bus was late again. I had soup with Jo. What do I owe the landlord each month?"
+    read_again(judge, message, ["Rent is 950"], np.array([0.5]), 1)
+
+    assert judge.asked == [("What do I owe the landlord each month?", ["Rent is 950"])]
+
+
+def test_of_a_question_that_is_too_long_the_end_is_read() -> None:
+    asked = "What do I owe the landlord each month?"
+    texts = ["Rent is 950, due on the 1st", "My landlord is called Mr Hobbs"]
+    told = ENCODER.answers(f"{'I was thinking of soup and Jo and the bus and then, well, ' * 9}{asked}", texts)
+
+    assert told is not None
+    assert told[0] > told[1]
+
+
+@pytest.mark.parametrize("glosses", [None, "no tab\n"])
+def test_without_the_glossary_words_have_to_do(
+    glosses: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if glosses:
+        (tmp_path / "glosses.txt").write_text(glosses)
+    monkeypatch.setattr(answering, "_GLOSSES", tmp_path / "glosses.txt")
+    answering._glosses.cache_clear()
+    encoder = Encoder(LocalEmbeddings())
+
+    assert [encoder.answers("谁？", ["她。"]) for _ in range(2)] == [None, None]
+    assert [one.message for one in caplog.records if one.levelname == "WARNING"] == [caplog.records[-1].message]
+    answering._glosses.cache_clear()
+
+
+def test_changes_that_are_no_numbers_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with np.load(answering.FILE) as changes:
+        damaged = {name: changes[name] for name in changes.files}
+    damaged["head"] = np.full_like(damaged["head"], np.nan)
+    np.savez(tmp_path / "answering.npz", **damaged)
+    monkeypatch.setattr(answering, "FILE", tmp_path / "answering.npz")
+
+    assert Encoder(LocalEmbeddings()).answers("Who?", ["She."]) is None
+
+
+def test_the_same_text_is_read_once_beside_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, local = Encoder(local_embeddings()), local_embeddings()
+    first = encoder.answers("Who chairs the board?", ["Okafor chairs it.", "It meets in May."])
+    monkeypatch.setattr(local, "answers", lambda *_: pytest.fail("it was read before"))
+
+    assert encoder.answers("Who chairs the board?", ["It meets in May.", "Okafor chairs it."]) == (first or [])[::-1]
+
+
+def test_recalling_waits_for_no_reading_that_takes_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def read(*_: object) -> None:
+        begun.set()
+        ended.wait()
+
+    with Memories(store=InMemoryStore(), settings=Settings(recall_timeout=0.5)) as memories:
+        memories.store("My sister Ana lives in Oslo.", user="u")
+        memories.recall("Where does Ana live?", user="u")  # loads the models
+        monkeypatch.setattr(Encoder, "answers", read)
+        found = memories.recall("Where does my sister Ana live?", user="u")
+
+    assert begun.is_set()
+    assert not ended.is_set()
+    assert [one["text"] for one in found["memories"]]
+    ended.set()

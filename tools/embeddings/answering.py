@@ -7,7 +7,7 @@ characters; a particle has none), which was written for this by language models.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +15,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
-from agentic_memory_bank.tools.embeddings import minilm
+from agentic_memory_bank.tools.embeddings.minilm import MiniLM, session
 from agentic_memory_bank.tools.text.traditional import simplified
 
 FILE: Final = Path(__file__).with_name("answering.npz")
 MOST_ASKED: Final = 40
-"""Word pieces that are read of a question."""
+"""Word pieces that are read of a question, its last ones."""
 MOST_READ: Final = 96
 """Word pieces of a question and a text together, with the three marks around them."""
 MOST_CHARACTERS: Final = 1_000
@@ -40,30 +41,27 @@ class AnswerModel:
     """The model, ready to read. It is safe across threads, not across a fork.
 
     Args:
-        folder: Where the default model is.
+        base: The default model: its tokenizer and what of its weights is not changed are shared.
         threads: How many cores are used at most. Default: all this process may use.
 
     Raises:
-        OSError: A file cannot be read.
+        OSError: The file of changes cannot be read.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
-        from tokenizers import Tokenizer
-
-        self._tokenizer = Tokenizer.from_file(str(folder / minilm.TOKENIZER))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
+    def __init__(self, base: MiniLM, threads: int | None = None) -> None:
+        self._tokenizer = base.tokenizer
         self._first, self._last = self._tokenizer.encode("").ids
         with np.load(FILE) as changes:
             self._head = changes["head"].astype(np.float32), float(changes["bias"])
-            weights = changed(minilm.weights(folder / minilm.WEIGHTS), changes)
-        self._session = minilm.session(weights, threads)
+            self._weights = changed(base.weights, changes)  # kept, since a session may read them where they are
+        _glosses()
+        self._session = session(self._weights, threads)
 
     def answers(self, question: str, texts: Sequence[str]) -> Logits:
         """How likely each text states what the question asks for, as the logarithm of the odds."""
         said = [glossed(text[:MOST_CHARACTERS]) for text in (question, *texts)]
         (asked, *read) = (one.ids for one in self._tokenizer.encode_batch(said, add_special_tokens=False))
-        asked = asked[:MOST_ASKED]
+        asked = asked[-MOST_ASKED:]  # what is asked comes last
         read = [ids[: MOST_READ - len(asked) - 3] for ids in read]
         logits = np.empty(len(texts), np.float32)
         order = sorted(range(len(read)), key=lambda place: len(read[place]))
@@ -82,12 +80,15 @@ class AnswerModel:
             ids[row, :end] = (self._first, *asked, self._last, *text, self._last)
             segments[row, before:end] = 1
             mask[row, :end] = 1
-        (vectors,) = self._session.run(None, {"ids": ids, "segments": segments, "mask": mask})
+        try:
+            (vectors,) = self._session.run(None, {"ids": ids, "segments": segments, "mask": mask})
+        except Exception as fault:  # ONNX Runtime has errors of its own, for a lack of memory too
+            raise EmbeddingError(f"The embedding model could not read ({fault}). Check its memory.") from fault
         weights, bias = self._head
         return vectors @ weights + bias
 
 
-def changed(weights: dict[str, NDArray[np.float32]], changes: Any) -> dict[str, NDArray[np.float32]]:
+def changed(weights: Mapping[str, NDArray[np.float32]], changes: Any) -> dict[str, NDArray[np.float32]]:
     """The weights of the default model with what a file of changes adds to them."""
     moved = dict(weights)
     for name in changes.files:
@@ -97,6 +98,8 @@ def changed(weights: dict[str, NDArray[np.float32]], changes: Any) -> dict[str, 
         elif kind == "in":
             thin, wide = changes[name].astype(np.float32), changes[f"out:{of}"].astype(np.float32)
             moved[of] = weights[of] + np.concatenate([a @ b for a, b in zip(thin, wide, strict=True)], axis=-1)
+    if not all(np.isfinite(changes[name]).all() for name in changes.files):
+        raise ValueError("some of the numbers are not finite")
     return moved
 
 

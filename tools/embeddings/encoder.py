@@ -26,6 +26,8 @@ Told = Callable[[int, int], object]
 
 _BATCH_CHARACTERS: Final = 50_000
 """Characters of a batch at most, so that long texts are heard of and kept as often as short ones."""
+_ANSWERS: Final = 10_000
+"""Pairs of a question and a text of which is remembered what was told: one request is read for several times."""
 _NOT_ROWS: Final = "something that is not rows of numbers, all of one length"
 _NAMES: Final = ("model", "model_name", "model_id", "model_path", "deployment")
 _SIZES: Final = ("dimensions", "dimension", "size")
@@ -72,6 +74,7 @@ class Encoder:
         self._default: tuple[Embeddings, str | None] | None = None
         self._disk = VectorRows(cache) if isinstance(cache, ThreadRows) else VectorCache(cache) if cache else None
         self._memory: LruCache[str, Vectors] = LruCache(memory)
+        self._answers: LruCache[str, float] = LruCache(_ANSWERS)
         self._window = window
         self._batch = batch
         self._lock = threading.Lock()
@@ -120,8 +123,14 @@ class Encoder:
 
     @property
     def is_loaded(self) -> bool:
-        """Ask whether a text can be embedded at once; a local model has to be loaded first."""
-        return not isinstance(self._embeddings, LocalEmbeddings) or self._embeddings.is_loaded
+        """Ask whether texts can be embedded, and read beside a question, at once; local models are loaded first."""
+        given = self._embeddings
+        return not isinstance(given, LocalEmbeddings) or given.is_loaded and (given.can_answer or not self._can_answer)
+
+    @property
+    def _can_answer(self) -> bool:
+        """Whether the embeddings are the default model, which reads questions, too."""
+        return isinstance(self._embeddings, LocalEmbeddings) and self._embeddings.model == MODEL
 
     @property
     def is_busy(self) -> bool:
@@ -132,6 +141,7 @@ class Encoder:
         """Load a local model, which may take seconds; does nothing for others. Raises as `vectors`."""
         if not self.is_loaded:
             self._embed(["."])
+            self.answers("?", ["."])
 
     def key(self, text: str) -> str:
         """Return the name of a text's vector: sha256 of model and text, in hexadecimal."""
@@ -189,15 +199,25 @@ class Encoder:
     def answers(self, question: str, texts: Sequence[str]) -> list[float] | None:
         """Return of each text how likely it states what a question asks for, as the logarithm of the odds.
 
-        None where the embeddings are another model's, or the default one cannot be loaded: words have to do then.
+        None where the embeddings are another model's, or the default one fails: words have to do then.
+
+        Raises:
+            CancelledError: Nobody waits for it any more.
         """
         given = self._embeddings
-        if not isinstance(given, LocalEmbeddings) or given.model != MODEL:
+        if not isinstance(given, LocalEmbeddings) or not self._can_answer:
             return None
+        keys = [self.key(f"{question}\0{text}") for text in texts]
+        known = {key: told for key in keys if (told := self._answers.peek(key)) is not None}
+        left = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         try:
-            return given.answers(question, texts)
+            made = given.answers(question, [*left.values()]) if left else []
         except EmbeddingError:
             return None
+        known.update(zip(left, made, strict=True))
+        for key in left:
+            self._answers.put(key, known[key])
+        return [known[key] for key in keys]
 
     def retain(self, texts: Iterable[str]) -> None:
         """Erase all vectors from the cache file but those of these texts."""

@@ -81,17 +81,17 @@ class MiniLM:
         from tokenizers import Tokenizer
 
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains whenever the process forks
-        self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._first, self._last = self._tokenizer.encode("").ids
+        self.tokenizer: Final = Tokenizer.from_file(str(folder / TOKENIZER))
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        self._first, self._last = self.tokenizer.encode("").ids
         self._window = _window(folder) - 2
-        self._weights = weights(folder / WEIGHTS)
-        self._session = session(self._weights, threads)
+        self.weights: Final = _weights(folder / WEIGHTS)
+        self._session = session(self.weights, threads)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, (texts x 384); a text longer than the window is encoded in parts."""
-        read = dict(zip(texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True))
+        read = dict(zip(texts, self.tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True))
         return in_parts(texts, lambda text: self._pieces(text, read[text]), self._encoded, lambda piece: piece.length)
 
     def _pieces(self, text: str, read: "Encoding") -> list[Piece]:
@@ -160,7 +160,7 @@ def session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) -> 
     return onnxruntime.InferenceSession(_GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def weights(file: Path) -> dict[str, NDArray[np.float32]]:
+def _weights(file: Path) -> dict[str, NDArray[np.float32]]:
     """The weights under the names that the graph has for them, turned as it multiplies with them."""
     from safetensors.numpy import load_file
 

@@ -116,6 +116,8 @@ class LocalEmbeddings(Embeddings):
         self._lock = threading.RLock()
         self._loaded: LocalModel | None = None
         self._answering: AnswerModel | None = None
+        self._lock_of_answering = threading.Lock()  # who reads a question waits for nobody who encodes a library
+        self._cannot_answer: EmbeddingError | None = None
 
     @property
     def model(self) -> str:
@@ -156,13 +158,35 @@ class LocalEmbeddings(Embeddings):
         That is told by all-MiniLM-L6-v2 alone, and in ONNX Runtime.
 
         Raises:
-            EmbeddingError: The weights are not there, or cannot be loaded.
+            EmbeddingError: The weights are not there or cannot be loaded, or the model failed.
         """
-        with self._lock:
+        model = self.load_answering()
+        read = [SURROGATE.sub("\ufffd", text) for text in (question, *texts)]
+        return model.answers(read[0], read[1:]).tolist()
+
+    @property
+    def can_answer(self) -> bool:
+        """Ask whether `answers` tells at once: what it reads with is in memory, or cannot be loaded."""
+        return self._answering is not None or self._cannot_answer is not None
+
+    def load_answering(self) -> AnswerModel:
+        """Load what `answers` reads with; once it could not be loaded, it is not tried again. Raises as `answers`."""
+        with self._lock_of_answering:
+            if self._cannot_answer is not None:
+                raise self._cannot_answer
             if self._answering is None:
-                self._answering = self._begun(lambda folder: AnswerModel(folder, self._threads))
-            read = [SURROGATE.sub("\ufffd", text) for text in (question, *texts)]
-            return self._answering.answers(read[0], read[1:]).tolist()
+                try:
+                    self._answering = self._begun(self._answer_model_in)
+                except EmbeddingError as fault:
+                    self._cannot_answer = fault
+                    _LOG.warning("Which texts answer a question is judged by words and vectors alone: %s", fault)
+                    raise
+            return self._answering
+
+    def _answer_model_in(self, folder: Path) -> AnswerModel:
+        known = self._loaded
+        base = known if isinstance(known, minilm.MiniLM) else minilm.MiniLM(folder, self._threads)
+        return AnswerModel(base, self._threads)
 
     def _load(self) -> LocalModel:
         if self._loaded is None:

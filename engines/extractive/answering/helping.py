@@ -51,8 +51,6 @@ HELPS_AS_READ: Final = 0.4
 """The same where they were read beside the message."""
 SHARE_OF_BEST: Final = 0.45
 """Share of the best memory's probability from which another one is shown beside it."""
-BEST: Final = 0.45
-"""Share of the best memory's probability from which another one is shown beside it."""
 BEST: Final = 3
 """Of how many memories, the likeliest, it is told whether a message needs any."""
 WISHED: Final = 0.8

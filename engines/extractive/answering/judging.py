@@ -30,6 +30,8 @@ class Judged:
 
     likely: Numbers
     sure: float
+    is_read: bool = False
+    """Whether the likeliest were read beside the question."""
 
 
 def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
@@ -39,14 +41,15 @@ def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
     features = asked.of_units()
     scores = features @ np.array(list(WEIGHTS.values()))
     sure = float(of_sureness(asked, features, scores) @ np.array(list(WEIGHTS_OF_SURE.values())))
-    read = read_again(judge, asked.question, asked.placed_texts, scores, SENTENCES) if judge else None
+    is_open = judge is not None and not asked.lacks_a_name
+    read = read_again(judge, asked.question, asked.placed_texts, scores, SENTENCES) if is_open else None
     if read is not None:
         chinese, by_words = is_cjk(asked.question), scores
         scores = signs_of_sentences(by_words, read) @ np.array(OF_SENTENCES[chinese])
         sure = float(signs_of_an_answer(sure, read, by_words, scores) @ np.array(OF_ANSWERS[chinese]))
     if asked.lacks_a_name:
         return Judged(likelihoods(scores), 0.0)
-    return Judged(likelihoods(scores), 1 / (1 + math.exp(-max(-50.0, min(50.0, sure)))))
+    return Judged(likelihoods(scores), 1 / (1 + math.exp(-max(-50.0, min(50.0, sure)))), read is not None)
 
 
 def likelihoods(scores: Numbers) -> Numbers:

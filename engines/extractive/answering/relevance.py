@@ -143,6 +143,8 @@ _SAID: Final = (0, 1, 3, 4)
 _ECHOED: Final = (0, 1, 2, 3, 4)
 """The same, or at which a character of it is there."""
 _NOWHERE: Final = 9
+_PLACE: Final = 120
+"""Characters of a place that are read before a sentence."""
 _MOST_WORDS: Final = 60
 """Words of a question that are looked for; of a longer one, those it begins with."""
 _IN_HEADINGS: Final = ("date", "version", "weekday")
@@ -175,8 +177,8 @@ class AskedQuestion:
 
     @property
     def placed_texts(self) -> list[str]:
-        """Each sentence behind its place."""
-        said = ((unit.place, unit.labelled or unit.text) for unit in self._units)
+        """Each sentence behind the end of its place, the nearest headings and labels."""
+        said = ((unit.place[-_PLACE:], unit.labelled or unit.text) for unit in self._units)
         return [f"{place}: {text}" if place else text for place, text in said]
 
     @property

@@ -9,6 +9,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
@@ -22,6 +23,7 @@ from agentic_memory_bank.engines.extractive.answering import (
     exact,
     helping,
     quoting,
+    second_reading,
     short_answers,
 )
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
@@ -310,6 +312,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         f"What was the mood at {text[:2_000]}?", [text]
     ),
     "engines.extractive.answering.contents.tells_contents": lambda text: contents.tells_contents(text, "advice", text),
+    "engines.extractive.answering.second_reading.read_again": lambda text: second_reading.read_again(
+        lambda _, texts: [0.0] * len(texts), text, [text], np.zeros(1), 1
+    ),
     "engines.extractive.answering.helping.MessageReading": lambda text: reading(text).helps,
     "engines.extractive.remembering.life.asks_of_other_kin": lambda text: life.asks_of_other_kin(text, [text]),
     "engines.extractive.remembering.life.shared_subjects": lambda text: life.shared_subjects(text, [text]),

@@ -30,8 +30,6 @@ class Judged:
 
     likely: Numbers
     sure: float
-    is_read: bool = False
-    """Whether the likeliest were read beside the question."""
 
 
 def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
@@ -49,7 +47,7 @@ def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
         sure = float(signs_of_an_answer(sure, read, by_words, scores) @ np.array(OF_ANSWERS[chinese]))
     if asked.lacks_a_name:
         return Judged(likelihoods(scores), 0.0)
-    return Judged(likelihoods(scores), 1 / (1 + math.exp(-max(-50.0, min(50.0, sure)))), read is not None)
+    return Judged(likelihoods(scores), 1 / (1 + math.exp(-max(-50.0, min(50.0, sure)))))
 
 
 def likelihoods(scores: Numbers) -> Numbers:

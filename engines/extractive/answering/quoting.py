@@ -28,9 +28,6 @@ LONGEST_QUESTION: Final = 8_000
 SURE: Final = 0.71
 """How sure it has to be that the likeliest sentence answers, else nothing is quoted (`benchmarks/fit_relevance.py`)."""
 
-SURE_AS_READ: Final = 0.75
-"""The same where the likeliest sentences were read beside the question."""
-
 _ALSO: Final = 0.06
 """How likely, beside the best sentence, another one has to be to be quoted too."""
 _ALSO_ELSEWHERE: Final = 0.01
@@ -316,15 +313,14 @@ def _select(
     limit: int,
     judge: Judge | None,
     *,
-    least: float | None = None,
+    least: float = SURE,
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
     asked = AskedQuestion(simplified(question), _known(vector), [read.unit for read in reads])
     if not asked.can_be_answered:
         return []
     judgement = judged(asked, judge)
-    usual = SURE_AS_READ if judgement.is_read else SURE
-    if judgement.sure < (usual if least is None else least):
+    if judgement.sure < least:
         return []
     ranked = sorted(range(len(reads)), key=lambda n: -judgement.likely[n])
     best = judgement.likely[ranked[0]]

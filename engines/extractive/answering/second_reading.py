@@ -17,7 +17,7 @@ Judge = Callable[[str, Sequence[str]], Sequence[float] | None]
 """Tells of each text how likely it states what a question asks for, as the logarithm of the odds; or None, where there
 is no model to tell (`Encoder.answers`)."""
 
-MEMORIES: Final = 4
+MEMORIES: Final = 6
 """How many memories are read beside a message, at most."""
 SENTENCES: Final = 8
 """How many sentences are read beside a question, at most."""
@@ -31,9 +31,9 @@ _UNIT: Final = 5.0
 
 _Weights = Mapping[bool, tuple[float, ...]]
 
-OF_MEMORIES: Final[_Weights] = {False: (0.03, 0.79, 1.12, -0.01), True: (0.36, 0.67, 1.63, -0.27)}
+OF_MEMORIES: Final[_Weights] = {False: (0.02, 0.79, 1.15, -0.07), True: (0.37, 0.67, 1.65, -0.42)}
 """Weights of a memory, in the order of `signs_of_memories`, for English and for Chinese."""
-OF_MESSAGES: Final[_Weights] = {False: (1.19, 0.67, 1.47, -0.03, 0.66), True: (1.22, 0.51, 1.69, -0.32, 0.97)}
+OF_MESSAGES: Final[_Weights] = {False: (1.12, 0.67, 1.45, 0.06, 0.74), True: (1.08, 0.51, 1.53, -0.23, 1.19)}
 """Weights of whether a message needs memories, in the order of `signs_of_a_message`."""
 OF_SENTENCES: Final[_Weights] = {False: (0.62, 1.92, -0.73), True: (0.94, 1.68, 0.22)}
 """Weights of a sentence, in the order of `signs_of_sentences`."""

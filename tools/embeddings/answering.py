@@ -59,7 +59,7 @@ class AnswerModel:
 
     def answers(self, question: str, texts: Sequence[str]) -> Logits:
         """How likely each text states what the question asks for, as the logarithm of the odds."""
-        said = [glossed(text[:MOST_CHARACTERS]) for text in (question, *texts)]
+        said = [glossed(question[-MOST_CHARACTERS:]), *(glossed(text[:MOST_CHARACTERS]) for text in texts)]
         (asked, *read) = (one.ids for one in self._tokenizer.encode_batch(said, add_special_tokens=False))
         asked = asked[-MOST_ASKED:]  # what is asked comes last
         read = [ids[: MOST_READ - len(asked) - 3] for ids in read]

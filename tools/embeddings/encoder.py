@@ -130,7 +130,10 @@ class Encoder:
     @property
     def _can_answer(self) -> bool:
         """Whether the embeddings are the default model, which reads questions, too."""
-        return isinstance(self._embeddings, LocalEmbeddings) and self._embeddings.model == MODEL
+        try:
+            return isinstance(self._embeddings, LocalEmbeddings) and self._embeddings.model == MODEL
+        except EmbeddingError:  # there are no weights, of which whoever embeds is told
+            return False
 
     @property
     def is_busy(self) -> bool:

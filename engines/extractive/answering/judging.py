@@ -39,8 +39,9 @@ def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
     features = asked.of_units()
     scores = features @ np.array(list(WEIGHTS.values()))
     sure = float(of_sureness(asked, features, scores) @ np.array(list(WEIGHTS_OF_SURE.values())))
-    is_open = judge is not None and not asked.lacks_a_name
-    read = read_again(judge, asked.question, asked.placed_texts, scores, SENTENCES) if is_open else None
+    read = None
+    if judge is not None and not asked.lacks_a_name:
+        read = read_again(judge, asked.question, asked.placed_texts, scores, SENTENCES)
     if read is not None:
         chinese, by_words = is_cjk(asked.question), scores
         scores = signs_of_sentences(by_words, read) @ np.array(OF_SENTENCES[chinese])

@@ -56,7 +56,7 @@ def read_again(judge: Judge, question: str, texts: Sequence[str], first: Numbers
     if not any(map(str.isalnum, question)):
         return None
     chosen = np.argsort(-first, kind="stable")[:most]
-    told = judge(_asking(question), [texts[place] for place in chosen.tolist()])
+    told = judge(_asking(question), [texts[int(place)] for place in chosen])
     if told is None:
         return None
     read = np.full(len(texts), UNREAD / _UNIT)

@@ -101,9 +101,8 @@ def _of_people(folder: Path, encoder: Encoder, *, chinese: bool) -> list[Case]:
             reading = one.reading
             if is_cjk(one.text) != chinese or not reading.memories or reading.needed_by_words < OPEN:
                 continue
-            chances = np.array(reading.by_words)
-            read = read_again(encoder.answers, one.text, reading.texts, chances, MEMORIES)
-            odds, right = np.log(chances / (1 - chances)), np.array(one.helpful, float)
+            odds, right = reading.by_words, np.array(one.helpful, float)
+            read = read_again(encoder.answers, one.text, reading.texts, odds, MEMORIES)
             cases.append(Case(one.part, odds, reading.needed_by_words, _there(read), right, one.needs, 1.0, one.counts))
     return cases
 

@@ -124,16 +124,17 @@ class Encoder:
     @property
     def is_loaded(self) -> bool:
         """Ask whether texts can be embedded, and read beside a question, at once; local models are loaded first."""
-        given = self._embeddings
-        return not isinstance(given, LocalEmbeddings) or given.is_loaded and (given.can_answer or not self._can_answer)
+        given, reader = self._embeddings, self._reader
+        return not isinstance(given, LocalEmbeddings) or given.is_loaded and (reader is None or reader.can_answer)
 
     @property
-    def _can_answer(self) -> bool:
-        """Whether the embeddings are the default model, which reads questions, too."""
+    def _reader(self) -> LocalEmbeddings | None:
+        """The embeddings, where they are the default model, which reads questions, too."""
+        given = self._embeddings
         try:
-            return isinstance(self._embeddings, LocalEmbeddings) and self._embeddings.model == MODEL
+            return given if isinstance(given, LocalEmbeddings) and given.model == MODEL else None
         except EmbeddingError:  # there are no weights, of which whoever embeds is told
-            return False
+            return None
 
     @property
     def is_busy(self) -> bool:
@@ -207,14 +208,14 @@ class Encoder:
         Raises:
             CancelledError: Nobody waits for it any more.
         """
-        given = self._embeddings
-        if not isinstance(given, LocalEmbeddings) or not self._can_answer:
+        reader = self._reader
+        if reader is None:
             return None
         keys = [self.key(f"{question}\0{text}") for text in texts]
         known = {key: told for key in keys if (told := self._answers.peek(key)) is not None}
         left = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         try:
-            made = given.answers(question, [*left.values()]) if left else []
+            made = reader.answers(question, [*left.values()]) if left else []
         except EmbeddingError:
             return None
         known.update(zip(left, made, strict=True))

@@ -160,7 +160,7 @@ class LocalEmbeddings(Embeddings):
         Raises:
             EmbeddingError: The weights are not there or cannot be loaded, or the model failed.
         """
-        model = self.load_answering()
+        model = self._load_answering()
         read = [SURROGATE.sub("\ufffd", text) for text in (question, *texts)]
         return model.answers(read[0], read[1:]).tolist()
 
@@ -169,7 +169,7 @@ class LocalEmbeddings(Embeddings):
         """Ask whether `answers` tells at once: what it reads with is in memory, or cannot be loaded."""
         return self._answering is not None or self._cannot_answer is not None
 
-    def load_answering(self) -> AnswerModel:
+    def _load_answering(self) -> AnswerModel:
         """Load what `answers` reads with; once it could not be loaded, it is not tried again. Raises as `answers`."""
         with self._lock_of_answering:
             if self._cannot_answer is not None:

@@ -238,29 +238,28 @@ class MessageReading:
         return [max(chance, WISHED) if place in self._wishes else chance for place, chance in enumerate(likely)]
 
     @cached_property
-    def by_words(self) -> list[float]:
-        """The same by words and vectors alone."""
-        return [_chance(_odds(features, FIT[is_cjk(self._query)])) for features in self.memories]
+    def by_words(self) -> Numbers:
+        """The logarithms of the odds of each memory, by words and vectors alone."""
+        return np.array([_odds(features, FIT[is_cjk(self._query)]) for features in self.memories])
 
     @cached_property
     def needed_by_words(self) -> float:
         """The logarithm of the odds that the message needs memories, by words and vectors alone."""
-        return _odds(self.message(self.by_words), HELP[is_cjk(self._query)])
+        return _odds(self.message([_chance(one) for one in self.by_words.tolist()]), HELP[is_cjk(self._query)])
 
     @cached_property
     def _odds(self) -> list[float]:
-        """The logarithms of the odds of each memory."""
-        first = np.array([_odds(features, FIT[is_cjk(self._query)]) for features in self.memories])
-        if self._read is not None:
-            first = signs_of_memories(first, self._read) @ np.array(OF_MEMORIES[is_cjk(self._query)])
-        return first.tolist()
+        """The same, and by what was read where memories were."""
+        if self._read is None:
+            return self.by_words.tolist()
+        return (signs_of_memories(self.by_words, self._read) @ np.array(OF_MEMORIES[is_cjk(self._query)])).tolist()
 
     @cached_property
     def _read(self) -> Numbers | None:
         """What a judge makes of each memory, where words leave open whether any helps."""
         if self._judge is None or not self._found or self.needed_by_words < OPEN:
             return None
-        return read_again(self._judge, self._query, self.texts, np.array(self.by_words), MEMORIES)
+        return read_again(self._judge, self._query, self.texts, self.by_words, MEMORIES)
 
     @property
     def helps(self) -> bool:
@@ -270,10 +269,8 @@ class MessageReading:
         likeliest = sorted(zip(self.chances, self.texts, strict=True), reverse=True)[:BEST]
         if is_untold(self._query, [text for _, text in likeliest]):
             return False
-        if not self._found or self._judge is not None and self.needed_by_words < OPEN:
-            return False
         if self._read is None:
-            return _chance(self.needed_by_words) >= HELPS
+            return bool(self._found) and _chance(self.needed_by_words) >= HELPS
         signs = signs_of_a_message(self.needed_by_words, self._read, np.array(self._odds))
         return _chance(float(signs @ np.array(OF_MESSAGES[is_cjk(self._query)]))) >= HELPS_AS_READ
 

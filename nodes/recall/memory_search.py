@@ -268,7 +268,7 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
     if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
         return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
-    told, best = [_told(one) for one in found], max(reading.chances)
+    told, best = [as_told(one) for one in found], max(reading.chances)
     chances = [best if is_stated else chance for is_stated, chance in zip(stated, reading.chances, strict=True)]
     chances, replaced = succeeded(query, told, chances, SHARE_OF_BEST)
     least = SHARE_OF_BEST * max(chances)
@@ -326,7 +326,8 @@ def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
     ]
 
 
-def _told(found: MemoryHit) -> Told:
+def as_told(found: MemoryHit) -> Told:
+    """A memory, as it is compared with those that were told earlier and later."""
     record = found.record
     return Told(
         text=shown_text(unattributed(record["text"])[2][:MOST_READ]),

@@ -321,6 +321,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.succession.succeeded": lambda text: succession.succeeded(
         text[:2_000], [told(text[:2_000], "1"), told(f"{text[:2_000]} now", "2")], [0.5, 0.5], 0.3
     ),
+    "engines.extractive.remembering.succession.pairs": lambda text: [
+        *succession.pairs(text[:2_000], [told(text[:2_000], "1"), told(f"{text[:2_000]} now", "2")], [0.5, 0.5])
+    ],
     "tools.text.cleaning.check_asked": lambda text: check_asked(text[:MOST_ASKED], "query"),
     "tools.text.nesting.is_too_deep": is_too_deep,
     "tools.text.spans.trimmed": lambda text: trimmed(text, (0, len(text))),

@@ -129,7 +129,7 @@ def test_what_a_user_never_told_of_is_met_with_silence(message: str, told: str, 
 
 
 def kept(message: str, *said: str, chances: tuple[float, ...] = ()) -> list[str]:
-    """What is left of what was said, one thing a day, where all of it fits a message."""
+    """What is left of what was said, one thing a day, where it is as likely to fit a message; default: all of it is."""
     told = [Told(text, "user", (str(day),), frozenset((str(day),)), is_turn=False) for day, text in enumerate(said)]
     likely, gone = succeeded(message, told, chances or (0.8,) * len(told), 0.35)
     return [one.text for place, one in enumerate(told) if place not in gone and likely[place] >= 0.35 * max(likely)]
@@ -176,7 +176,7 @@ def test_the_later_turn_wins_whichever_is_found_first() -> None:
     ],
 )  # fmt: skip
 def test_who_says_instead_of_what_replaces_nothing_else(message: str, stays: str, goes: str, new: str) -> None:
-    assert stays in kept(message, stays, goes, new)
+    assert stays in kept(message, stays, goes, new, chances=(0.8, 0.1, 0.1))
 
 
 def test_what_another_thing_costs_now_replaces_no_price() -> None:
@@ -190,15 +190,15 @@ def test_what_a_change_is_about_above_all_has_its_value_anew() -> None:
     other, visit = "gran came, I read to her in Gaelic", "gran's ill now, so I'm going up on Thursday with cake"
     asked = "What evening is my language class?"
 
-    assert kept(asked, old, other, new, chances=(0.85, 0.38, 0.46)) == [other, new]
-    assert old in kept(asked, old, other, visit, chances=(0.85, 0.38, 0.46))
+    assert kept(asked, old, other, new, chances=(0.85, 0.2, 0.46)) == [new]
+    assert old in kept(asked, old, other, visit, chances=(0.85, 0.2, 0.02))
 
 
 def test_a_change_of_something_else_replaces_no_time() -> None:
     old = "I'm on the Immingham run, days, start at five o'clock"
     new = "tablets have gone up, it's a thousand twice now"
 
-    assert kept("What time do I start in the mornings?", old, new) == [old, new]
+    assert kept("What time do I start in the mornings?", old, new, chances=(0.8, 0.1)) == [old]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_what_is_called_new_or_is_over_is_left_out(message: str, old: str, new: 
     ],
 )
 def test_what_is_called_new_and_is_something_else_replaces_nothing(message: str, old: str, other: str) -> None:
-    assert old in kept(message, old, other)
+    assert old in kept(message, old, other, chances=(0.8, 0.2))
 
 
 def test_a_turn_of_which_nothing_was_drawn_replaces_what_it_changes() -> None:
@@ -261,11 +261,63 @@ def test_a_question_for_the_past_keeps_what_was(message: str) -> None:
 def test_a_later_amount_of_something_else_does_not_take_the_place_of_the_one_asked_for() -> None:
     guests, caterer = "guests are more like 95", "the caterer wants 7,100 now for that many"
 
-    assert guests in kept("how many guests?", guests, caterer)
+    assert guests in kept("how many guests?", guests, caterer, chances=(0.8, 0.1))
 
 
 def test_what_changes_something_else_replaces_nothing() -> None:
     assert len(kept("When is the piano lesson?", "the piano lesson is on Saturday", "I switched to decaf")) == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "first", "then"),
+    [
+        ("What animals live with us?", "our cat is called Mia", "we got a dog as well, Rex"),
+        ("Who teaches at the studio?", "teachers are Ketut and Wayan", "Sara joins the teachers, too"),
+        ("art class: when is it and what do I bring?", "art class is on Wednesdays at four", "art wants a soft pencil"),
+        ("伴娘都有谁？", "伴娘是小雅和豆豆", "伴娘再加一个室友阿宁"),
+        ("我家养了哪些宠物？", "家里有只猫叫咪咪", "又养了条狗叫旺财"),
+    ],
+)
+def test_what_comes_beside_something_does_not_replace_it(message: str, first: str, then: str) -> None:
+    assert kept(message, first, then) == [first, then]
+
+
+@pytest.mark.parametrize(
+    ("message", "first", "then"),
+    [
+        ("When is mum's birthday?", "mum's birthday is 3 June", "dad's birthday is 9 October"),
+        ("where does Anna live now?", "my friend Anna lives in Cardiff", "now my friend Ben lives in Lyon"),
+        ("我妈的生日是哪天？", "我妈的生日是三月六号", "我爸的生日是五月九号"),
+    ],
+)
+def test_what_is_told_of_somebody_else_replaces_nothing(message: str, first: str, then: str) -> None:
+    assert first in kept(message, first, then)
+
+
+@pytest.mark.parametrize(
+    ("message", "first", "then"),
+    [
+        ("What am I allergic to?", "I'm allergic to penicillin", "turns out I'm allergic to kiwi now"),
+        ("What food makes me ill?", "I'm allergic to peanuts", "turns out I'm allergic to prawns now"),
+        ("What can’t I eat?", "no peanuts for me", "no peanuts or prawns for me now"),
+        ("我对什么过敏？", "我对青霉素过敏", "查出来现在我对芒果过敏"),
+        ("我吃什么会出事？", "我对虾过敏", "查出来现在我对芒果过敏"),
+    ],
+)
+def test_what_somebody_must_not_have_is_never_replaced(message: str, first: str, then: str) -> None:
+    assert kept(message, first, then) == [first, then]
+
+
+@pytest.mark.parametrize(
+    ("message", "old", "new"),
+    [
+        ("Which machine do I sew on?", "I sew on a Bernina", "traded the Bernina for a Juki"),
+        ("who does the early shift?", "Kofi does the early shift", "Kofi went home, Mabel has the early shift"),
+        ("谁来打扫？", "打扫请的是方阿姨", "方阿姨回老家了，打扫的是韩姐"),
+    ],
+)
+def test_who_or_what_took_the_place_of_another_is_left(message: str, old: str, new: str) -> None:
+    assert kept(message, old, new) == [new]
 
 
 def test_of_what_fits_alike_the_later_comes_first_and_age_alone_hides_nothing() -> None:

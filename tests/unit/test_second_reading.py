@@ -132,6 +132,13 @@ def test_chinese_is_read_in_english_words() -> None:
     assert glossed("押金多少钱？") == "deposit how much cost ?"
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"), [("没电梯", "not elevator"), ("四十二", "forty two"), ("最好的朋友", "best friend")]
+)
+def test_chinese_is_cut_so_that_as_little_as_can_be_is_left_without_a_gloss(said: str, meant: str) -> None:
+    assert glossed(said) == meant
+
+
 def test_what_no_glossary_has_stays() -> None:
     assert glossed("Anna 买了 iPhone 15") == "Anna  bought  iPhone 15"
 

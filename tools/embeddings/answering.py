@@ -104,16 +104,31 @@ def changed(weights: Mapping[str, NDArray[np.float32]], changes: Any) -> dict[st
 
 
 def glossed(text: str) -> str:
-    """The text with each of its Chinese words in English, cut by the longest match; what has no gloss stays."""
+    """The text with each of its Chinese words in English; what has no gloss stays.
+
+    Chinese is cut so that the fewest characters are left without a gloss, then into the fewest words: 没电梯 holds
+    电梯, though 没电 is a word, too.
+    """
     return _CHINESE.sub(lambda found: f" {_glosses_of(found[0])} ", simplified(text).translate(_MARKS)).strip()
 
 
 def _glosses_of(run: str) -> str:
-    known, said, at = _glosses(), list[str](), 0
+    known = _glosses()
+    best = [(0, 0, 0)]
+    """Of what follows each place, from the end: characters without a gloss, words, minus the first one's length."""
+    for at in reversed(range(len(run))):
+        cuts = list[tuple[int, int, int]]()
+        for length in range(1, min(_LONGEST, len(run) - at) + 1):
+            is_known = run[at : at + length] in known
+            if is_known or length == 1:
+                left, words, _ = best[-length]
+                cuts.append((left + (not is_known), words + 1, -length))
+        best.append(min(cuts))
+    said, at = list[str](), 0
     while at < len(run):
-        length = next((n for n in range(min(_LONGEST, len(run) - at), 1, -1) if run[at : at + n] in known), 1)
-        said.append(known.get(run[at : at + length], run[at : at + length]))
-        at += length
+        end = at - best[len(run) - at][2]
+        said.append(known.get(run[at:end], run[at:end]))
+        at = end
     return " ".join(filter(None, said))
 
 

@@ -78,15 +78,6 @@ _END: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How they announce that something is over, or another thing in its place."""
-_ANEW: Final = lazy_pattern(r"\b(?<!-)(?:[Nn]ew|[Dd]ifferent) (?P<thing>[a-z]{3,20}(?: [a-z]{3,20})?)")
-_ANEW_CHINESE: Final = lazy_pattern(r"新(?:来|换|找|请|招|定|买)?的?(?P<thing>[\u4e00-\u9fff]{2,3})")
-"""What somebody calls new: there was another one before, if the same word was said of it."""
-_INSTEAD: Final = lazy_pattern(
-    r"\b(?:instead of|rather than|in place of) (?P<thing>(?:[\w'-]{1,20} ){0,2}[\w'-]{1,20})"
-    r"|(?:而不是|不(?:在|去|用|吃|喝|住|坐))(?P<zh>[\u4e00-\u9fff]{2,4}?)(?:了|[，。,]|$)",
-    re.IGNORECASE,
-)
-"""What another thing is in the place of."""
 _AGENT: Final = lazy_pattern(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
 _NOT: Final = lazy_pattern(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
@@ -230,25 +221,6 @@ def _is_somebody(topic: str, clause: str) -> bool:
 def changing_terms(text: str) -> frozenset[str]:
     """The words that may tell what a text says has changed."""
     return frozenset[str]().union(*(subject_terms(clause) for clause in changed_clauses(text)))
-
-
-def ended_terms(text: str) -> frozenset[str]:
-    """Those of them that stand where something is over, or another thing is in its place."""
-    return _announced(text).ended
-
-
-@lru_cache(maxsize=_HELD)
-def terms_left(text: str) -> frozenset[str]:
-    """The words of what a text names as what another thing is in the place of: "at the school instead of the park"."""
-    left = (found["thing"] or found["zh"] for found in _INSTEAD.finditer(text))
-    return frozenset[str]().union(*map(subject_terms, left))
-
-
-@lru_cache(maxsize=_HELD)
-def terms_named_anew(text: str) -> frozenset[str]:
-    """The words of what a text calls new, or another one: "a new feed plan", 新方案."""
-    pattern = _ANEW_CHINESE if is_cjk(text) else _ANEW
-    return frozenset[str]().union(*(subject_terms(found["thing"]) for found in pattern.finditer(text)))
 
 
 def changed_clauses(text: str) -> Iterator[str]:

@@ -1,68 +1,91 @@
 """Tells which of the memories that were found for a message a later one has replaced, as far as it is concerned.
 
 "Walt made me assistant manager, so now it's 17 an hour" names no job and no pay: it is found for what it changes. A
-later memory that announces a change is worth what the earlier one is whose words it shares; where both hold the kind of
-thing that is asked for, the earlier one is left out. Nothing is lost by that: another message may still find it.
+later memory that replaces an earlier one is worth what that is, and the earlier one is left out. Nothing is lost by
+that: another message may still find it. Which ones do is judged by weights that `benchmarks/fit_succession.py` fits.
 """
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, holds, may_hold
-from agentic_memory_bank.engines.extractive.remembering.changes import (
-    announces_change,
-    changed_clauses,
-    changing_terms,
-    ended_terms,
-    terms_left,
-    terms_named_anew,
-)
-from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, without_values
-from agentic_memory_bank.engines.extractive.remembering.life import subjects_in
+from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, may_hold
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, value_kinds
+from agentic_memory_bank.engines.extractive.remembering.life import kin_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
-from agentic_memory_bank.tools.text.terms import tokenize
 
 INHERITED: Final = 0.9
-"""Share of an earlier memory's probability that a later one has which changes it, in the same words."""
-REPLACES: Final = 0.5
-"""Shared words, each by its rarity, from which the later value of the kind that is asked for takes the place of the
-earlier one."""
-REPLACES_ALL: Final = 0.8
-"""The same where no kind of value is asked for."""
-AS_LIKELY: Final = 0.6
-"""Share of the best probability from which a change replaces an earlier value, whatever words they share."""
-LEAST: Final = 0.4
-"""Share of the earlier memory's probability that the later one has, where it replaces it."""
-
-LINKED: Final = 2
-"""Memories of a link."""
-
+"""Share of an earlier memory's probability that a later one has which replaces it."""
+REPLACES: Final = -0.4
+"""The logarithm of the odds from which a later memory is taken to replace an earlier one."""
+CLOSE: Final = 1.0
+"""How much less these may be than those with another earlier memory: a later one replaces what it is closest to."""
+COMPARED: Final = 14
+"""How many memories, the likeliest ones, are compared with each other."""
 _PAST: Final = re.compile(
     r"\b(?:was|were|did|had|used to|before|originally|first)\b|以前|之前|原来|原先|上次|当时|曾|过去|最初",
     re.IGNORECASE,
 )
 """A question about the past, to which what was replaced may be the answer."""
+_HARMFUL: Final = re.compile(
+    r"\b(?:allerg|intoleran|coeliac|celiac|can(?:['’]?t| ?not)(?: \w{1,12})? (?:eat|have|drink))"
+    r"|过敏|過敏|忌口|不耐受|不(?:能|可以)[吃喝碰]|碰不得",
+    re.IGNORECASE,
+)
+"""What somebody must not have: whoever tells of one more thing has not lost the others."""
 _NOW: Final = re.compile(
     r"\b(?:now|nowadays|these days|at the moment|at present|currently|current|latest|any ?more|still)\b"
     r"|现在|目前|如今|眼下|最近|最新|现下|还(?:在|是)",
     re.IGNORECASE,
 )
 """A question about what holds now, of something that may have changed."""
-RIVAL: Final = 0.8
-"""Share of the best probability, or of the earlier one, from which a change is taken to be of what is asked for."""
-_SHARED: Final = 0.5
-"""What a shared term counts that is no part of a name."""
+_SEVERAL: Final = re.compile(
+    r"\b(?:all|every(?:thing|one|body|where)|anything|anyone|other|else|list|various|both)\b"
+    r"|\b(?:what|who|which|where)(?:'re| are)\b"
+    r"|\b(?:what|which|whose)\s+(?:[\w'’-]{1,20}\s+){0,2}(?!(?:is|was|has|does|his|its|this|always)\b)[\w'’-]{2,20}s\b"
+    r"|(?:\band|,) (?:what|which|where|who|whose|how|when)\b"
+    r"|哪[些几]|都|各|分别|全部|所有|一共|几[个只种样条件位]|[和跟、]|[，,].{0,8}(?:什么|啥|哪|几|谁|怎么|多少)",
+    re.IGNORECASE,
+)
+"""A question for several things, of which a later one stands beside the earlier ones."""
+_ADDS: Final = re.compile(
+    r"\b(?:also|too|as well|another|(?:my|our|the|an) other|second|third|additional|extra|besides|plus|more|joined|both"
+    r"|on top of)\b"
+    r"|也|又|另外?|还[有要想得会能养买报学]|再[养买添加要来]|第[二三四]|多了|加[上入了]|添",
+    re.IGNORECASE,
+)
+"""How people tell of something that comes beside what is there."""
 _VALUES: Final = frozenset[Kind](
     ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
 """Kinds of which there is one value at a time."""
-_TIMES: Final = frozenset[Kind](("clock", "date", "weekday"))
-"""Those of them that are moved to another one without being named: "it's the 27th now"."""
+_LEAST: Final = 1e-3
+_UNIT: Final = 3.0
+_RANKS: Final = 5
+_TERMS: Final = 3
+
+WEIGHTS: Final[Mapping[str, float]] = {
+    "bias": -1.3,
+    "likely": 1.0,
+    "rank": -1.09,
+    "announces": 1.0,
+    "adds": -0.88,
+    "shared": 2.99,
+    "rarely shared": 3.19,
+    "other names": 0.51,
+    "one kind": 0.61,
+    "asked for": 0.66,
+    "same day": -4.2,
+    "late": -1.29,
+    "now": 1.63,
+    "chinese": 0.43,
+}
+"""Weights of whether a later memory replaces an earlier one; printed by `benchmarks/fit_succession.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,158 +101,141 @@ class Told:
     """Whether it is a turn word for word."""
 
 
-class _Link(NamedTuple):
-    """A later memory that changes what an earlier one says, by their places, and how surely."""
+class Pair(NamedTuple):
+    """Two memories by their places, and what tells whether the later one replaces the earlier one."""
 
-    later: int
     earlier: int
-    strength: float
-    is_only: bool
-    """Whether they share a word that no third memory has."""
-    ends: bool
-    """Whether the later one says that what they share is over, or that there is a new one."""
+    later: int
+    signs: Mapping[str, float]
 
 
 def succeeded(
-    query: str, told: Sequence[Told], chances: Sequence[float], share: float
+    query: str, told: Sequence[Told], chances: Sequence[float], share: float, weights: Mapping[str, float] = WEIGHTS
 ) -> tuple[list[float], frozenset[int]]:
-    """The probability of each memory by what it changes, and the places of those that are replaced.
+    """The probability of each memory by what it replaces, and the places of those that are replaced.
 
     Args:
         query: What is asked.
         told: The memories that were found.
         chances: The probability of each that it helps.
         share: The share of the best probability from which a memory is shown.
+        weights: Those of the signs of a pair.
     """
-    if _PAST.search(query):
-        return [*chances], frozenset()
-    kinds, links = asked_for(query), list(_links(told))
-    fits = [may_hold(kinds, one.text) for one in told]
     likely = [*chances]
-    for link in links:
-        if fits[link.later]:
-            inherited = INHERITED * link.strength * chances[link.earlier]
-            likely[link.later] = max(likely[link.later], inherited)
-    best = max(likely, default=0.0)
-    shown = [chance >= share * best for chance in likely]
-    has_value = not _VALUES.isdisjoint(kinds)
-    gone = {
-        link.earlier
-        for link in links
-        if fits[link.later]
-        and shown[link.later]
-        and likely[link.later] >= LEAST * chances[link.earlier]
-        and (
-            link.strength >= REPLACES_ALL
-            or (bool(kinds) and fits[link.earlier] and link.is_only)
-            or (has_value and fits[link.earlier] and link.strength >= REPLACES)
-            or (link.is_only and link.ends and not kinds)
-        )
-    }
-    if has_value or _NOW.search(query) is not None:
-        gone |= _changed_values(query, kinds, told, likely, links, [f and s for f, s in zip(fits, shown, strict=True)])
+    judged = sorted((_odds_of(pair.signs, weights), pair.later, pair.earlier) for pair in pairs(query, told, chances))
+    closest = {later: odds for odds, later, _ in judged}
+    links = [(a, b) for odds, b, a in judged if odds >= max(REPLACES, closest[b] - CLOSE)]
+    surest = dict(links)
+    for earlier, later in surest.items():
+        likely[later] = max(likely[later], INHERITED * chances[earlier])
+    least = share * max(likely, default=0.0)
+    gone = {earlier for earlier, later in links if likely[later] >= least}
     lost = {turn for place in gone for turn in told[place].turns}
     repeated = {place for place, one in enumerate(told) if one.is_turn and not lost.isdisjoint(one.turns)}
     return likely, frozenset(gone | repeated)
 
 
-def _changed_values(
-    query: str,
-    kinds: Sequence[Kind],
-    told: Sequence[Told],
-    likely: Sequence[float],
-    links: Sequence[_Link],
-    shown: Sequence[bool],
-) -> set[int]:
-    """The places of the values that a later memory changes, where a value, or what holds now, is asked for.
+def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterator[Pair]:
+    """Each of the likeliest memories with those that the same speaker told later; arguments are those of `succeeded`.
 
-    A change has to speak of all of what is asked for that the earlier one speaks of, or to name nothing at all ("it's
-    the 27th now"). Of two things that were told on one day, where no word is shared, neither changes the other: whoever
-    tells their news tells one thing after another.
+    None where the question is for the past, for several things, or for what somebody must not have. An earlier one that
+    holds the value that is asked for is not compared with a later one that does not, nor one of whom or what the
+    question names with one that names others.
     """
-    asks_of_now, has_value = _NOW.search(query) is not None, not _VALUES.isdisjoint(kinds)
-    asks_when = not _TIMES.isdisjoint(kinds)
-    best, linked = max(likely, default=0.0), {(link.later, link.earlier) for link in links}
-    silent = _repeats(told)
-    both = [place for place, is_shown in enumerate(shown) if is_shown and place not in silent]
-    terms = {place: subject_terms(told[place].text) for place in both}
-    about = {place: subject_terms(query) & terms[place] for place in both}
+    if any(pattern.search(query) for pattern in (_PAST, _SEVERAL, _HARMFUL)):
+        return
+    silent, days = _repeats(told), sorted({one.said[0] for one in told})
+    likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
+    read = {place: _Rival.of(query, told[place].text) for place in likeliest if place not in silent}
+    held, asked = Counter(term for one in read.values() for term in one.terms), _who(query)
+    of_query = {
+        "bias": 1.0,
+        "now": _NOW.search(query) is not None,
+        "chinese": is_cjk(query),
+    }
+    for rank, b in enumerate(likeliest):
+        if b not in read:
+            continue
+        of_later = of_query | {
+            "likely": _odds(chances[b]),
+            "rank": rank / _RANKS,
+            "announces": read[b].announces,
+            "adds": read[b].adds,
+            "late": days.index(told[b].said[0]) / max(1, len(days) - 1),
+        }
+        for a in read:
+            if _is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b]):
+                same_day = {"same day": told[a].said[0] == told[b].said[0]}
+                yield Pair(a, b, of_later | same_day | _compared(read[a], read[b], held))
 
-    def changes(b: int, a: int) -> bool:
-        if (b, a) in linked:
-            return True
-        is_bare = not any(map(str.isalpha, terms[b]))
-        if told[a].said[0] == told[b].said[0]:
-            return False
-        return (
-            (has_value and (asks_of_now or is_bare or about[a] <= about[b]))
-            or (asks_when and likely[b] >= RIVAL * best and any(holds(k, told[b].text) for k in kinds))
-            or (likely[b] >= RIVAL * likely[a] and not terms[a].isdisjoint(terms[b]))
+
+@dataclass(frozen=True, slots=True)
+class _Rival:
+    """A memory, as it is compared."""
+
+    terms: frozenset[str]
+    names: frozenset[str]
+    kinds: frozenset[str]
+    """The kinds of values in it."""
+    who: frozenset[str | int]
+    """Whom and what it names."""
+    is_asked_for: bool
+    """Whether it may hold the value that is asked for."""
+    is_harmful: bool
+    """Whether it tells what somebody must not have."""
+    announces: bool
+    adds: bool
+
+    @classmethod
+    def of(cls, query: str, text: str) -> "_Rival":
+        kinds = asked_for(query)
+        return cls(
+            subject_terms(text),
+            frozenset(names_and_numbers(text)),
+            frozenset(value_kinds(text)),
+            _who(text),
+            not _VALUES.isdisjoint(kinds) and may_hold(kinds, text),
+            _HARMFUL.search(text) is not None,
+            announces_change(text),
+            _ADDS.search(text) is not None,
         )
 
-    later = [place for place in both if announces_change(told[place].text)]
+
+def _who(text: str) -> frozenset[str | int]:
+    """The names in a text, and the kin."""
+    return frozenset(name for name in names_and_numbers(text) if name[0].isalpha()) | kin_in(text)
+
+
+def _may_replace(asked: frozenset[str | int], earlier: _Rival, later: _Rival) -> bool:
+    is_of_another = bool((asked & earlier.who) - later.who) and bool(later.who - earlier.who)
+    return not earlier.is_harmful and not is_of_another and earlier.is_asked_for <= later.is_asked_for
+
+
+def _compared(earlier: _Rival, later: _Rival, held: Mapping[str, int]) -> dict[str, float]:
+    """What two memories have in common; a term counts the more, the fewer of those compared have it."""
+    shared = earlier.terms & later.terms
     return {
-        a
-        for b in later
-        for a in both
-        if _is_before(told[a], told[b])
-        and ((likely[b] >= AS_LIKELY * best and changes(b, a)) or _gives_anew(query, kinds, told[b].text, told[a].text))
+        "shared": len(shared) / max(1, min(len(earlier.terms), len(later.terms))),
+        "rarely shared": math.fsum(1 / max(1, held[term] - 1) for term in shared) / _TERMS,
+        "other names": bool(earlier.names - later.names) and bool(later.names - earlier.names),
+        "one kind": not earlier.kinds.isdisjoint(later.kinds),
+        "asked for": earlier.is_asked_for and later.is_asked_for,
     }
 
 
-def _gives_anew(query: str, kinds: Sequence[Kind], later: str, earlier: str) -> bool:
-    """Whether a change gives a value of a kind that is asked for to what an earlier memory gave one of that kind.
-
-    "Gaelic's Wednesdays now" after "I'm learning Gaelic, class is Tuesdays": the clause that announces the change
-    speaks of that above all, or of what is asked for in another word (早饭时间改了 of 早餐).
-    """
-    if not any(kind in _VALUES and holds(kind, earlier) and holds(kind, later) for kind in kinds):
-        return False
-    terms, about = subject_terms(earlier), frozenset[int]()
-    if is_cjk(query):  # whose words are written in many ways
-        about = subjects_in(without_values(earlier)) & subjects_in(without_values(query))
-    return any(
-        2 * len(terms & own) > len(own) or not about.isdisjoint(subjects_in(without_values(clause)))
-        for clause in changed_clauses(later)
-        if (own := subject_terms(clause))
-    )
+def _odds_of(signs: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    return math.fsum(weights[name] * value for name, value in signs.items())
 
 
-def _links(told: Sequence[Told]) -> Iterator[_Link]:
-    """The memories that announce a change, each with the earlier ones that it shares words with."""
-    silent = _repeats(told)
-    terms = [frozenset[str]() if p in silent else subject_terms(one.text) for p, one in enumerate(told)]
-    names = [frozenset[str]() if p in silent else _names(one.text) for p, one in enumerate(told)]
-    held = Counter(term for words in terms for term in words)
-    anew = {place: terms_named_anew(one.text) for place, one in enumerate(told) if place not in silent}
-    later = {
-        place: changing_terms(told[place].text) | new
-        for place, new in anew.items()
-        if new or announces_change(told[place].text)
-    }
-    left = {place: terms_left(told[place].text) for place in later}
-    for b, a in permutations(range(len(told)), 2):
-        shared = terms[a] & later.get(b, frozenset())
-        if shared and _is_before(told[a], told[b]) and not _is_of_others(left[b], terms, a):
-            named = names[a] & names[b]
-            strength = sum((1.0 if t in named else _SHARED) / max(1, held[t] - 1) for t in sorted(shared))
-            ends = not shared.isdisjoint(ended_terms(told[b].text) | anew[b])
-            yield _Link(b, a, min(1.0, strength), any(held[term] == LINKED for term in shared), ends)
-
-
-def _is_of_others(left: frozenset[str], terms: Sequence[frozenset[str]], place: int) -> bool:
-    """Whether what a change names as being left is in other memories, and not in the one at a place."""
-    return terms[place].isdisjoint(left) and sum(not words.isdisjoint(left) for words in terms) > 1
+def _odds(chance: float) -> float:
+    within = min(max(chance, _LEAST), 1 - _LEAST)
+    return math.log(within / (1 - within)) / _UNIT
 
 
 def _repeats(told: Sequence[Told]) -> frozenset[int]:
     """The places of turns that only repeat what was drawn from them; where nothing was, a turn speaks for itself."""
     drawn = frozenset[str]().union(*(one.turns for one in told if not one.is_turn))
     return frozenset(place for place, one in enumerate(told) if one.is_turn and not drawn.isdisjoint(one.turns))
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(term for name in names_and_numbers(text) if name[0].isalpha() for term in tokenize(name))
 
 
 def _is_before(one: Told, other: Told) -> bool:

@@ -71,21 +71,11 @@ class _Asked(Dialogue):
         found = records.search(self._data["id"], ask, project=project or None, limit=CANDIDATES, threshold=None)
         if found := worth_reading(ask, found):
             chances = MessageReading(ask, likenesses(ask, found), self._encoder.answers).chances
-            told, texts = [as_told(one) for one in found], [one.record for one in found]
-            needed = [found for term in check["has"] if (found := self._holding(texts, term))]
-            stale = frozenset[int]().union(*(self._holding(texts, term) for term in check.get("not", [])))
-            self.messages.append(
-                Message(
-                    self._file,
-                    ask,
-                    told,
-                    chances,
-                    [*pairs(ask, told, chances)],
-                    needed,
-                    stale,
-                    check.get("most", len(told)),
-                )
-            )
+            told, known = [as_told(one) for one in found], [one.record for one in found]
+            needed = [places for term in check["has"] if (places := self._holding(known, term))]
+            stale = frozenset[int]().union(*(self._holding(known, term) for term in check.get("not", [])))
+            rivals, most = [*pairs(ask, told, chances)], check.get("most", len(told))
+            self.messages.append(Message(self._file, ask, told, chances, rivals, needed, stale, most))
         return {}
 
     def _holding(self, records: Sequence[Record], term: Any) -> frozenset[int]:
@@ -135,13 +125,7 @@ def _as_dialogue(scene: Row, number: int) -> Row:
         {"id": str(day[0][0]), "date": day[0][1][0], "turns": [["user", text] for _, (_, text) in day]} for day in days
     ]
     checks = [
-        {
-            "after": told[-1]["id"],
-            "kind": KINDS[0],
-            "ask": one["ask"],
-            "has": one["holds"],
-            "not": one["replaced"],
-        }
+        {"after": told[-1]["id"], "kind": KINDS[0], "ask": one["ask"], "has": one["holds"], "not": one["replaced"]}
         for one in scene["asked"]
     ]
     return {"id": f"scene {number}", "lang": scene["lang"], "conversations": told, "checks": checks}

@@ -300,7 +300,6 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.in_both": lambda text: changes.in_both(text, text[1:]),
     "engines.extractive.remembering.standing.standing": lambda text: standing.standing([turn(text)], 100),
-    "engines.extractive.remembering.changes.changing_terms": lambda text: changes.changing_terms(text),
     "engines.extractive.remembering.statements.only_asks": lambda text: statements.only_asks(text),
     "engines.extractive.remembering.passed_on.passed_on": lambda text: list(passed_on.passed_on(text)),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),

@@ -273,6 +273,8 @@ def test_what_changes_something_else_replaces_nothing() -> None:
     [
         ("What animals live with us?", "our cat is called Mia", "we got a dog as well, Rex"),
         ("Who teaches at the studio?", "teachers are Ketut and Wayan", "Sara joins the teachers, too"),
+        ("Which instruments do I play?", "I play the cello", "I play the oboe in the town band now"),
+        ("我弹哪些乐器？", "我弹钢琴", "我现在弹吉他"),
         ("art class: when is it and what do I bring?", "art class is on Wednesdays at four", "art wants a soft pencil"),
         ("伴娘都有谁？", "伴娘是小雅和豆豆", "伴娘再加一个室友阿宁"),
         ("我家养了哪些宠物？", "家里有只猫叫咪咪", "又养了条狗叫旺财"),
@@ -318,6 +320,23 @@ def test_what_somebody_must_not_have_is_never_replaced(message: str, first: str,
 )
 def test_who_or_what_took_the_place_of_another_is_left(message: str, old: str, new: str) -> None:
     assert kept(message, old, new) == [new]
+
+
+def test_a_later_memory_replaces_what_it_is_closest_to_and_nothing_else() -> None:
+    group, swim = "the carers meet on Mondays at the hall", "swim class is Tuesdays and Fridays at the lido"
+    moved = "swim class at the lido moved to the hall, Fridays only"
+
+    assert kept("When do the carers meet?", group, swim, moved, chances=(0.9, 0.1, 0.4)) == [group, moved]
+
+
+def test_nobody_replaces_what_somebody_else_said() -> None:
+    texts = ("the boat is moored at Skye", "the boat is moored at Oban now")
+    told = [
+        Told(text, speaker, (str(day),), frozenset((str(day),)), is_turn=False)
+        for day, (text, speaker) in enumerate(zip(texts, ("Ana", "Ben"), strict=True))
+    ]
+
+    assert succeeded("Where is the boat moored?", told, (0.8, 0.8), 0.35)[1] == frozenset()
 
 
 def test_of_what_fits_alike_the_later_comes_first_and_age_alone_hides_nothing() -> None:

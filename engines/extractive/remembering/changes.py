@@ -166,7 +166,7 @@ def _announced(new: str) -> _Change:
     """What a text announces, whatever it is compared with: a long conversation compares each with all."""
     changed = [*changed_clauses(new)]
     return _Change(
-        changing_terms(new),
+        frozenset[str]().union(*map(subject_terms, changed)),
         frozenset[str]().union(*(subject_terms(clause) for clause in changed if _END.search(clause))),
         _name_terms(new),
         set[str]().union(*map(value_kinds, changed)),
@@ -216,11 +216,6 @@ def _denied(clause: str, old: str) -> Iterator[str]:
 def _is_somebody(topic: str, clause: str) -> bool:
     """Whether somebody only does not do something any more; who does not go on at all is gone with their work."""
     return speaks_of_kin(topic) or (_NICKNAME.match(topic) is not None and "不干" not in clause)
-
-
-def changing_terms(text: str) -> frozenset[str]:
-    """The words that may tell what a text says has changed."""
-    return frozenset[str]().union(*(subject_terms(clause) for clause in changed_clauses(text)))
 
 
 def changed_clauses(text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ that: another message may still find it. Which ones do is judged by weights that
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.remembering.clauses import subject_t
 from agentic_memory_bank.engines.extractive.remembering.life import kin_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 INHERITED: Final = 0.9
 """Share of an earlier memory's probability that a later one has which replaces it."""
@@ -27,24 +28,24 @@ CLOSE: Final = 1.0
 """How much less these may be than those with another earlier memory: a later one replaces what it is closest to."""
 COMPARED: Final = 14
 """How many memories, the likeliest ones, are compared with each other."""
-_PAST: Final = re.compile(
+_PAST: Final = lazy_pattern(
     r"\b(?:was|were|did|had|used to|before|originally|first)\b|以前|之前|原来|原先|上次|当时|曾|过去|最初",
     re.IGNORECASE,
 )
 """A question about the past, to which what was replaced may be the answer."""
-_HARMFUL: Final = re.compile(
+_HARMFUL: Final = lazy_pattern(
     r"\b(?:allerg|intoleran|coeliac|celiac|can(?:['’]?t| ?not)(?: \w{1,12})? (?:eat|have|drink))"
     r"|过敏|過敏|忌口|不耐受|不(?:能|可以)[吃喝碰]|碰不得",
     re.IGNORECASE,
 )
 """What somebody must not have: whoever tells of one more thing has not lost the others."""
-_NOW: Final = re.compile(
+_NOW: Final = lazy_pattern(
     r"\b(?:now|nowadays|these days|at the moment|at present|currently|current|latest|any ?more|still)\b"
     r"|现在|目前|如今|眼下|最近|最新|现下|还(?:在|是)",
     re.IGNORECASE,
 )
 """A question about what holds now, of something that may have changed."""
-_SEVERAL: Final = re.compile(
+_SEVERAL: Final = lazy_pattern(
     r"\b(?:all|every(?:thing|one|body|where)|anything|anyone|other|else|list|various|both)\b"
     r"|\b(?:what|who|which|where)(?:'re| are)\b"
     r"|\b(?:what|which|whose)\s+(?:[\w'’-]{1,20}\s+){0,2}(?!(?:is|was|has|does|his|its|this|always)\b)[\w'’-]{2,20}s\b"
@@ -53,7 +54,7 @@ _SEVERAL: Final = re.compile(
     re.IGNORECASE,
 )
 """A question for several things, of which a later one stands beside the earlier ones."""
-_ADDS: Final = re.compile(
+_ADDS: Final = lazy_pattern(
     r"\b(?:also|too|as well|another|(?:my|our|the|an) other|second|third|additional|extra|besides|plus|more|joined|both"
     r"|on top of)\b"
     r"|也|又|另外?|还[有要想得会能养买报学]|再[养买添加要来]|第[二三四]|多了|加[上入了]|添",
@@ -68,6 +69,7 @@ _LEAST: Final = 1e-3
 _UNIT: Final = 3.0
 _RANKS: Final = 5
 _TERMS: Final = 3
+"""The last three bring odds, ranks and shared terms to the size of the other signs."""
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "bias": -1.3,
@@ -122,11 +124,10 @@ def succeeded(
         weights: Those of the signs of a pair.
     """
     likely = [*chances]
-    judged = sorted((_odds_of(pair.signs, weights), pair.later, pair.earlier) for pair in pairs(query, told, chances))
+    judged = sorted((_judged(pair.signs, weights), pair.later, pair.earlier) for pair in pairs(query, told, chances))
     closest = {later: odds for odds, later, _ in judged}
     links = [(a, b) for odds, b, a in judged if odds >= max(REPLACES, closest[b] - CLOSE)]
-    surest = dict(links)
-    for earlier, later in surest.items():
+    for earlier, later in dict(links).items():  # of several that replace one, the surest, which comes last
         likely[later] = max(likely[later], INHERITED * chances[earlier])
     least = share * max(likely, default=0.0)
     gone = {earlier for earlier, later in links if likely[later] >= least}
@@ -146,13 +147,10 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
         return
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
-    read = {place: _Rival.of(query, told[place].text) for place in likeliest if place not in silent}
-    held, asked = Counter(term for one in read.values() for term in one.terms), _who(query)
-    of_query = {
-        "bias": 1.0,
-        "now": _NOW.search(query) is not None,
-        "chinese": is_cjk(query),
-    }
+    kinds, asked = asked_for(query), _who(names_and_numbers(query), query)
+    read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
+    held = Counter(term for one in read.values() for term in one.terms)
+    of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}
     for rank, b in enumerate(likeliest):
         if b not in read:
             continue
@@ -187,13 +185,13 @@ class _Rival:
     adds: bool
 
     @classmethod
-    def of(cls, query: str, text: str) -> "_Rival":
-        kinds = asked_for(query)
+    def of(cls, text: str, kinds: Sequence[Kind]) -> "_Rival":
+        names = frozenset(names_and_numbers(text))
         return cls(
             subject_terms(text),
-            frozenset(names_and_numbers(text)),
+            names,
             frozenset(value_kinds(text)),
-            _who(text),
+            _who(names, text),
             not _VALUES.isdisjoint(kinds) and may_hold(kinds, text),
             _HARMFUL.search(text) is not None,
             announces_change(text),
@@ -201,12 +199,13 @@ class _Rival:
         )
 
 
-def _who(text: str) -> frozenset[str | int]:
-    """The names in a text, and the kin."""
-    return frozenset(name for name in names_and_numbers(text) if name[0].isalpha()) | kin_in(text)
+def _who(names: Iterable[str], text: str) -> frozenset[str | int]:
+    """The names in a text, without its numbers, and the kin."""
+    return frozenset(name for name in names if name[0].isalpha()) | kin_in(text)
 
 
 def _may_replace(asked: frozenset[str | int], earlier: _Rival, later: _Rival) -> bool:
+    """Whether the later one may take the place of the earlier one at all, whatever the weights say."""
     is_of_another = bool((asked & earlier.who) - later.who) and bool(later.who - earlier.who)
     return not earlier.is_harmful and not is_of_another and earlier.is_asked_for <= later.is_asked_for
 
@@ -223,11 +222,13 @@ def _compared(earlier: _Rival, later: _Rival, held: Mapping[str, int]) -> dict[s
     }
 
 
-def _odds_of(signs: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def _judged(signs: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The logarithm of the odds that the later one replaces the earlier one."""
     return math.fsum(weights[name] * value for name, value in signs.items())
 
 
 def _odds(chance: float) -> float:
+    """The logarithm of the odds of a memory that helps, in units of three."""
     within = min(max(chance, _LEAST), 1 - _LEAST)
     return math.log(within / (1 - within)) / _UNIT
 

@@ -73,3 +73,49 @@ def test_where_somebody_lives_is_the_first_thing_shown_once_they_moved(
 def test_where_the_sister_lives_is_not_where_the_user_lives(told: Told) -> None:
     told.tell("我搬到福州了")
     assert told.found("我妹住哪？") == ""
+
+
+ESSAY = (
+    "I'm writing an essay on otters for Professor Lund's course.",
+    "My essay had 1,200 words on 3 May, and I was pleased with it.",
+    "Greg read my essay on 10 May, he wants two more sources in it.",
+    "I have to hand in my essay on 20 June at the faculty office.",
+    "I'm kinda worried about the essay, I worked 3 hours on it on Sunday.",
+)
+BUDGET = (
+    "我在准备六月的婚礼，预算二十万。",
+    "婚礼的酒店五月三号看过了，一桌四千。",
+    "婚礼的摄影师姓高，五月十号谈的，收八千。",
+    "婚礼请帖六月一号寄，一共一百二十张。",
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "news"),
+    [
+        (
+            ESSAY,
+            "I rewrote the opening of my essay on 28 May instead of the ending, and now I'm wondering whether 4 pages "
+            "of it are enough",
+        ),
+        (ESSAY, "my essay group now meets on 14 May, and I'm considering another subject"),
+        (BUDGET, "婚礼的司仪现在定了，六月二号碰面，收三千"),
+    ],
+)
+def test_in_a_long_talk_about_one_thing_news_of_it_replaces_none_of_what_was_told(
+    told: Told, said: tuple[str, ...], news: str
+) -> None:
+    for words in (*said, news):
+        told.tell(words)
+
+    listed = told.memories.list(user="u", replaced=True).records
+    assert [one["text"] for one in listed if one["replaced_by"] and one["type"] != "verbatim"] == []
+
+
+def test_a_change_that_is_told_in_a_long_talk_still_replaces_what_it_names(told: Told) -> None:
+    for words in (*ESSAY, "the deadline moved, I hand in my essay at the faculty office on 27 June"):
+        told.tell(words)
+
+    shown = told.found("when do I hand in my essay at the faculty office?")
+    assert "27 June" in shown
+    assert "20 June" not in shown

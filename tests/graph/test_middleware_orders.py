@@ -111,7 +111,14 @@ class Talk:
         return all(f"plant {n}" in kept for n in range(TURNS))
 
 
-@pytest.mark.parametrize("kinds", [("bank",), ("four tiers",), ("bank", "four tiers"), ("four tiers", "bank")])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        *(pytest.param((kind,), marks=pytest.mark.attack) for kind in ("bank", "four tiers")),
+        ("bank", "four tiers"),
+        ("four tiers", "bank"),
+    ],
+)
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("order", ["in front", "behind"])
 def test_memory_holds_five_turns_beside_another_middleware(kinds: tuple[str, ...], other: str, order: str) -> None:

@@ -150,8 +150,17 @@ def swallowed(script: Script) -> Script:
     return answer
 
 
-@pytest.mark.parametrize("refused", [0, 1, 2, 3])
-@pytest.mark.parametrize("habit", [fenced, thinking, swallowed, ignoring_tools], ids=lambda habit: habit.__name__)
+HABITS = (fenced, thinking, swallowed, ignoring_tools)
+
+
+@pytest.mark.parametrize(
+    ("habit", "refused"),
+    [
+        pytest.param(habit, refused, marks=() if (at + refused) % 2 else pytest.mark.attack)
+        for at, habit in enumerate(HABITS)
+        for refused in range(len(MODES))
+    ],
+)
 def test_habits_are_read_through_at_every_form(model: Any, habit: Any, refused: int) -> None:
     plain = model.ask(refusing(scenario.judge, *MODES[:refused]))
     ended = model.ask(refusing(habit(scenario.judge), *MODES[:refused]))

@@ -3,6 +3,7 @@
 import pytest
 
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, in_both, replaced, without
+from agentic_memory_bank.engines.extractive.remembering.clauses import topical_terms
 
 
 def cut(new: str, old: str) -> list[str]:
@@ -105,6 +106,29 @@ def test_what_changed_is_replaced_and_nothing_beside_it(old: str, new: str, gone
 )
 def test_what_is_about_something_else_or_says_the_same_replaces_nothing(old: str, new: str) -> None:
     assert cut(new, old) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("the gym costs 40 a month", "I'm wondering if I should switch to the gym on Mill Lane for 35 a month"),
+        ("the essay is due on 4 June", "I handed in the outline, and now I'm worried about the essay, I have 10 days"),
+        ("the flat has two rooms, rent 900", "I'm considering moving to a flat of three rooms"),
+        ("我住在两居室，房租3000", "我在考虑换个三居室，房租4000"),
+        ("I'm kinda worried about the exam on 3 May", "I'm kinda worried, the concert was moved to 9 May"),
+    ],
+)
+def test_what_is_only_pondered_or_felt_replaces_nothing(old: str, new: str) -> None:
+    assert cut(new, old) == []
+
+
+def test_a_word_that_many_memories_share_does_not_tell_what_has_changed() -> None:
+    old, new = "the essay is due on 4 June", "Greg moved the essay to the shared folder on 9 June"
+    told = [old, "Greg read the essay in May", "the essay is on otters", "我的论文三千字"]
+
+    assert replaced(new, old)
+    assert replaced(new, old, topical_terms(told)) == []
+    assert topical_terms(["论文要三千字", "老师看了论文", "论文写的是水獭", old]) >= {"论文"}
 
 
 def test_the_rest_of_a_memory_stays_readable() -> None:

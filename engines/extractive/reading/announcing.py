@@ -60,7 +60,7 @@ FOR_READ: Final = lazy_pattern(
     re.IGNORECASE,
 )
 FORGET: Final = lazy_pattern(
-    r"\b(?:forget|ignore|disregard|cross out)\b(?P<old>[^:;.]{2,80}?(?:\d[\d.:]*[^:;.]{0,20})?)"
+    r"\b(?:forget|ignore|disregard|cross out)\b(?P<old>[^:;.]{2,80}?(?:\d[\d.:]{0,20}[^:;.]{0,20})?)"
     r"[:;.](?P<new> [^;]{2,80})",
     re.IGNORECASE,
 )

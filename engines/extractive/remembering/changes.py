@@ -67,6 +67,14 @@ _CHANGE: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How people announce that something is not as it was."""
+_PONDERED: Final = lazy_pattern(
+    r"\b(?:wonder(?:ing|ed)?|consider(?:ing)?|debating|tempted|whether|unsure|not sure|should (?:i|we)|if (?:i|we)"
+    r"|thinking (?:of|about)|think about|can you|could you|how (?:can|do|should|to)|what if"
+    r"|now i(?:['’]?m| am)? (?:\w+ )?(?:think|worr|curious|hop|try|look|feel|need|want|understand|see|know))"
+    r"|要不要|会不会|是不是该|[在正]考虑|在想",
+    re.IGNORECASE,
+)
+"""What somebody only ponders, or asks: nothing has changed yet."""
 _END: Final = lazy_pattern(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to"
     r"|(?:chang|mov)(?:ed|ing)\b[^,.]{1,40}\bto"
@@ -101,19 +109,20 @@ def announces_change(text: str) -> bool:
     return _CHANGE.search(text) is not None or any(named_anew(text))
 
 
-def replaced(new: str, old: str) -> list[Span]:
+def replaced(new: str, old: str, topical: frozenset[str] = frozenset()) -> list[Span]:
     """The clauses of an earlier memory that a later one replaces; none where it announces no change.
 
     Args:
         new: What is said now.
         old: What was said earlier, by the same speaker.
+        topical: Words that say nothing of what has changed, as `topical_terms` gives them.
     """
     wrong = [*corrected_in(new, old)]
     if wrong or not announces_change(new):
         return wrong
     if anew := [*succeeded_clause(new, old, clause_spans(old))]:
         return anew
-    change = _announced(new)
+    change = _announced(new).without(topical)
     if not change.said:
         return []
     change = replace(change, denied=[*_denied_in(new, old)])
@@ -145,6 +154,10 @@ class _Change:
     """The words of the very clauses that announce it."""
     denied: Sequence[str] = ()
     """What is not so any more."""
+
+    def without(self, terms: frozenset[str]) -> "_Change":
+        """The same as far as other words tell of it."""
+        return replace(self, said=self.said - terms, ended=self.ended - terms, own=self.own - terms)
 
     def replaces(self, clause: str) -> bool:
         """Whether an earlier clause says what is not so any more."""
@@ -187,7 +200,8 @@ def _name_terms(text: str) -> frozenset[str]:
 
 
 def _announces(text: str, span: Span) -> bool:
-    return announces_change(text[slice(*span)])
+    clause = text[slice(*span)]
+    return announces_change(clause) and _PONDERED.search(clause) is None
 
 
 def _is_bare(clause: str) -> bool:
@@ -221,9 +235,9 @@ def _is_somebody(topic: str, clause: str) -> bool:
 def changed_clauses(text: str) -> Iterator[str]:
     """The clauses that announce a change, each with the one before it, where what changes may stand."""
     before = ""
-    for start, end in clause_spans(text):
-        clause = text[start:end]
-        if announces_change(clause):
+    for span in clause_spans(text):
+        clause = text[slice(*span)]
+        if _announces(text, span):
             yield f"{before}, {_AGENT.sub('', clause)}"
         before = clause
 

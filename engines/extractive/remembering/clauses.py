@@ -1,7 +1,8 @@
 """Cuts what people say into clauses, and tells what a clause is about from the values it gives."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -10,6 +11,9 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 MOST: Final = 40
 """Clauses of a memory that are compared."""
+TOPICAL: Final = 3
+"""How many memories that are like a new one hold a word from which it names what all of them are about. Chosen with
+`benchmarks/long_chats.py` and `everyday.py`."""
 _CLAUSE: Final = lazy_pattern(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
 _DAY: Final = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
@@ -38,6 +42,8 @@ _GENERAL: Final = frozenset(
         " everyone always every done work off person name night morning evening afternoon weekend stay first next last"
         " book went came got gone made took told said thought kept move change switch shift drop put raise bump cut"
         " dollar pound euro buck quid cent percent shilling am pm cost"
+        " kinda sorta worry stress curious anxious nervous excite consider wonder decide feel understand"
+        " look find hope sure cm mm km kg jan feb mar apr jun jul aug sep sept oct nov dec"
     )
 )
 """What is said of everything."""
@@ -65,6 +71,12 @@ def subject_terms(text: str) -> frozenset[str]:
     general = _GENERAL | _GENERAL_CHINESE
     terms = (t for t in tokenize(subject) if len(t) > 1 and t not in general and _PARTICLES.isdisjoint(t))
     return frozenset(_SHORT_FORMS.get(term, term) for term in terms)
+
+
+def topical_terms(texts: Iterable[str]) -> frozenset[str]:
+    """The words that may tell what a clause is about, but for these texts do not: too many of them hold them."""
+    held = Counter(term for text in texts for term in subject_terms(text))
+    return frozenset(term for term, count in held.items() if count >= TOPICAL)
 
 
 def without_values(text: str) -> str:

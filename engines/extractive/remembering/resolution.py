@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.antecedents import named_thing
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced, without
+from agentic_memory_bank.engines.extractive.remembering.clauses import topical_terms
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.labels import labelled
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, like_value, may_change, outdated
@@ -31,7 +32,8 @@ NEARLY_THE_SAME: Final = 0.9
 """Cosine above which a memory of the same type says the same, where nothing in it differs."""
 SHARED: Final = 0.5
 """Share of index terms, of those of both, from which two memories may be the same by their cosine: a cosine above 0.9
-alone unites a talk at a school with a visit to a support group."""
+alone unites a talk at a school with a visit to a support group. From there, too, a memory that clashes with an earlier
+one of the same speaker takes its place; below it, both stay, and are said to contradict each other."""
 NEARLY_ALL_WORDS: Final = 0.9
 """Share of index terms, of those of both, from which two texts are the same where nothing in them differs."""
 
@@ -58,7 +60,8 @@ def resolve(fact: Fact, similar: Sequence[ExistingMemory]) -> Resolution:
         fact: The new memory.
         similar: Those that are most like it, of the same user; those that cannot be one with it play no part.
     """
-    found = [(known, _resolved(fact, known)) for known in similar if is_comparable(fact, known)]
+    topical = topical_terms(known.words for known in similar) if may_change(fact.words) else frozenset[str]()
+    found = [(known, _resolved(fact, known, topical)) for known in similar if is_comparable(fact, known)]
     for verdict in BY_WEIGHT:
         chosen = [(known, one) for known, one in found if one.verdict == verdict]
         if chosen:
@@ -79,7 +82,7 @@ def is_comparable(one: Fact | ExistingMemory, other: ExistingMemory) -> bool:
     return one.type == other.type and (one.type != "episodic" or said_on(one) == said_on(other))
 
 
-def _resolved(fact: Fact, known: ExistingMemory) -> Resolution:
+def _resolved(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Resolution:
     is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
     if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
         return Resolution("same", (known.id,), reason="It is said in the same words.")
@@ -88,7 +91,8 @@ def _resolved(fact: Fact, known: ExistingMemory) -> Resolution:
         return by_claim
     if (noted := _by_labels(fact, known)) is not None:
         return noted
-    return _by_change(fact, known) or (_by_words(fact, known) if fact.type == known.type else Resolution("create"))
+    by_change = _by_change(fact, known, topical)
+    return by_change or (_by_words(fact, known) if fact.type == known.type else Resolution("create"))
 
 
 def _of_other_times(fact: Fact, known: ExistingMemory) -> bool:
@@ -196,13 +200,13 @@ def _is_newer(fact: Fact, known: ExistingMemory) -> bool:
 # --- changes -------------------------------------------------------------------------------------------------------
 
 
-def _by_change(fact: Fact, known: ExistingMemory) -> Resolution | None:
+def _by_change(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Resolution | None:
     """The judgement where the new memory announces that what the other one says has changed; None where it does not."""
     if not _may_replace(fact, known):
         return None
     gone = _amended(fact, known)
     if not gone and not is_of_another(fact.words, known.words):
-        gone = replaced(fact.words, known.words) or outdated(fact.words, known.words)
+        gone = replaced(fact.words, known.words, topical) or outdated(fact.words, known.words)
     return _without_clauses(fact, known, gone) if gone else None
 
 
@@ -284,7 +288,7 @@ def _clashing(fact: Fact, known: ExistingMemory, found: Comparison) -> Resolutio
         return Resolution("create")
     if is_of_another(fact.words, known.words):
         return Resolution("create")
-    if not _same_source(fact, known):
+    if not _same_source(fact, known) or _shared(fact, known) < SHARED:  # what says more may be of another thing
         return Resolution("contradicts", (known.id,), values=found.values, reason=found.reason)
     return Resolution("supersede", (known.id,), _is_newer(fact, known), found.values, found.reason)
 
@@ -292,6 +296,10 @@ def _clashing(fact: Fact, known: ExistingMemory, found: Comparison) -> Resolutio
 def _says_the_same(fact: Fact, known: ExistingMemory, found: Comparison) -> bool:
     if not _same_source(fact, known) or found.relation != "merge" or _of_other_times(fact, known):
         return False
+    return _shared(fact, known) >= (SHARED if known.cosine > NEARLY_THE_SAME else NEARLY_ALL_WORDS)
+
+
+def _shared(fact: Fact, known: ExistingMemory) -> float:
+    """The share of index terms that both have, of those of both."""
     left, right = set(tokenize(fact.words)), set(tokenize(known.words))
-    share = len(left & right) / max(1, len(left | right))
-    return share >= (SHARED if known.cosine > NEARLY_THE_SAME else NEARLY_ALL_WORDS)
+    return len(left & right) / max(1, len(left | right))

@@ -168,7 +168,14 @@ def test_a_day_of_a_plan_is_the_one_that_comes(said: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["I met her on Friday", "On Friday, we went to the zoo", "it was on Friday", "we leave now, I booked it on Friday"],
+    [
+        "I met her on Friday",
+        "On Friday, we went to the zoo",
+        "On Friday, we heard the result, I'm so glad",
+        "On Friday, we heard it - I'm in",
+        "it was on Friday",
+        "we leave now, I booked it on Friday",
+    ],
 )
 def test_a_day_of_what_happened_is_the_one_before(said: str) -> None:
     assert [m.calendar for m in moments(said, date(2023, 5, 8)) if m.start > 0 or said[:2] == "On"][-1:] == [

@@ -46,7 +46,7 @@ _IS_OVER: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What tells of a time that is over."""
-_CLAUSE_END: Final = lazy_pattern(r"[,;:.!?\n]|\b(?:and|but|so|because|then)\b")
+_CLAUSE_END: Final = lazy_pattern(r"[,;:.!?\n]|\s[-–—]\s|\b(?:and|but|so|because|then)\b")
 _LONGEST_CLAUSE: Final = 200
 _SHIFTS: Final = {"the": -2, "yesterday": -1, "last": -1, "tomorrow": 1}
 _CHINESE_DAYS: Final = {"前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "今早": 0, "明天": 1, "后天": 2}
@@ -197,7 +197,7 @@ def _side_of(found: re.Match[str]) -> int:
     before = _CLAUSE_END.split(text[low:start])[-1]
     after = _CLAUSE_END.split(text[end:high])[0]
     if not before.strip() and not after.strip():  # "on Friday, we went to the zoo"
-        after = text[end:high]
+        after = next((clause for clause in _CLAUSE_END.split(text[end:high]) if clause.strip()), "")
     clause = f"{before} {after}"
     return -1 if _IS_OVER.search(clause) and not _IS_AHEAD.search(clause) else 1
 

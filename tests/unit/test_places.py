@@ -136,6 +136,15 @@ def test_a_bold_word_before_a_dash_is_the_label_of_what_follows_it_and_no_headin
     assert where(text, "5").headings == ("Age", "Default")
 
 
+@pytest.mark.parametrize("heading", ["## What is next", "What is next\n------------"])
+def test_nobody_speaks_any_more_below_the_heading_of_a_section(heading: str) -> None:
+    text = f"# Minutes\n\nAnn: We start at nine.\nBob: Fine by me.\nAnn: Good.\n\n{heading}\n\nThe hall opens in May."
+
+    assert where(text, "Good").speaker == "Ann"
+    assert where(text, "The hall").speaker == ""
+    assert where(text, "The hall").headings == ("What is next",)
+
+
 @pytest.mark.parametrize("label", ["**NOTE:**", "Note:", "注意："])
 def test_nobody_speaks_a_note(label: str) -> None:
     text = f"{label} It is slow.\n\nIt runs.\n\n{label} It is loud.\n\nIt stops.\n"

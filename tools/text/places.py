@@ -167,6 +167,7 @@ class _PlaceReader:
                 return False
             if forms.is_comment(body, self._body(self._at - 1), self._body(self._at + 1)):
                 return False
+            self._end_of_speech()
             return self._opened(line, found[2].rstrip("# "), len(found[1]))
         if found := forms.BRACKETED.match(body):
             self._opened((line[0], line[0] + found.end()), found[1], 5)
@@ -179,11 +180,16 @@ class _PlaceReader:
             self.flush()
             return True
         if not self._block and self._is_underlined(line):
+            self._end_of_speech()
             return self._opened(line, body, self._level_of_underline())
         opens = self._stands_alone() or self._opens_letter(line) or forms.SHOUTED.match(body)
         if not self._block and opens and forms.is_title(body):
             return self._opened(line, body, 3 if body.isupper() or not self._place.title else 4)
         return False
+
+    def _end_of_speech(self) -> None:
+        """Nobody speaks any more where a section begins, nor is a label that comes twice one of what follows."""
+        self._place = replace(self._place, speaker="", time="")
 
     def _level_of_underline(self) -> int:
         """Levels are those of the order in which the kinds of underline come, below a title without one."""

@@ -32,7 +32,12 @@ _VALUES: Final = frozenset(
     )
 )
 """Kinds of which Chinese words are told from their neighbours; where a name ends, nothing but the sense says."""
-_MEASURE: Final = lazy_pattern(r"个(?:月|小时|星期|人|百分点)?|[\u4e00-\u9fff%％℃°a-zA-Z²³/]{0,4}")
+_COUNTED: Final = "届屆节節间間名位家所座条條部集期次回号號岁歲级級层層辆輛架艘本册卷章支匹头頭只隻张張枚"
+"""What stands between a number and what is counted, and tells what that is."""
+_MEASURE: Final = lazy_pattern(
+    rf" ?(?P<known>个(?:月|小时|星期|人|百分点)?|[{_COUNTED}](?![月日年]))|[\u4e00-\u9fff%％℃°a-zA-Z²³/]{{0,4}}"
+)
+_ORDINAL: Final = lazy_pattern(r"第 ?\Z")
 _HOW_MANY: Final = lazy_pattern(
     r"\bhow many ((?:[\w'’-]{1,24} ){0,2}[\w'’-]{1,24})|(?:多少|几)(?=[名位家间只辆本棵条台张所座]|个(?!月|小时|星期))",
     re.IGNORECASE,
@@ -109,7 +114,7 @@ def _whole(words: str) -> str:
 
 
 def _value(words: str, kind: str) -> str:
-    """The first date or number in Chinese words, with the one it runs to; a number up to the end of what it counts."""
+    """The first date or number in Chinese words, with the one it runs to; a number with 第 and what it counts."""
     values = [value for value in values_of(words) if value.kind == kind]
     if not values:
         return ""
@@ -117,5 +122,6 @@ def _value(words: str, kind: str) -> str:
     for value in values[1:]:
         end = value.end if value.start - end <= _APART else end
     unit = _MEASURE.match(words, end) if kind == "number" else None
-    is_unit = unit is not None and (unit.end() == len(words) or unit[0].startswith("个"))
-    return words[values[0].start : unit.end() if unit and is_unit else end]
+    is_unit = unit is not None and (unit["known"] is not None or unit.end() == len(words))
+    first = _ORDINAL.search(words, 0, values[0].start) if kind == "number" else None
+    return words[first.start() if first else values[0].start : unit.end() if unit and is_unit else end]

@@ -8,8 +8,9 @@ API alone, offline. A search counts for the messages that the source of a hit na
 
 *Newer*: of the updates whose two messages are both among the first ten, those where a hit of the newer message stands
 before the older one's, or has taken its place. *Silent*: of the questions that no message answers, those for which
-`recall` shows nothing. *Taking in*: CPU seconds for a message of 2,000 characters, by the time of all of them and
-their length.
+`recall` shows nothing. *Wishes*: of the questions for which the user has said how they want such questions to be
+answered, those for which `recall` shows that. *Taking in*: CPU seconds for a message of 2,000 characters, by the time
+of all of them and their length.
 """
 
 import argparse
@@ -40,6 +41,8 @@ HITS = 40
 """Memories that a search returns; several may name one message."""
 SHOWN = 10
 LENGTH = 2_000
+WISHED = "instruction_following"
+"""Questions for which the user has said how they want such questions answered; the first gold message is where."""
 PATIENCE = 60.0
 BARS = {"all": 0.62, "contradiction": 0.80, "update": 0.75, "silent": 0.50, "taking in": 0.15}
 """What is to be reached; for taking in, at most."""
@@ -74,9 +77,10 @@ class Chat:
         named = (turn for hit in hits for source in hit.record["sources"] for turn in source["turns"])
         return [*dict.fromkeys(self._ids[turn] for turn in named if turn in self._ids)]
 
-    def is_silent(self, question: str) -> bool:
-        """Whether nothing is shown for a question."""
-        return not self._memories.recall(question, user=self._id).get("memories")
+    def shown(self, question: str) -> set[str]:
+        """The messages that the memories which are shown for a question name."""
+        memories = self._memories.recall(question, user=self._id).get("memories", [])
+        return {self._ids[turn] for memory in memories for turn in memory["turns"] if turn in self._ids}
 
     def close(self) -> None:
         """Let the memories go."""
@@ -97,14 +101,19 @@ def main(argv: list[str] | None = None) -> int:
     queries = [query for query in queries if query["conv"] in wanted]
     sys.stdout.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine()}\n\n")
     ranked, silent, seconds, characters = dict[str, list[str]](), list[bool](), 0.0, 0
+    wishes = list[bool]()
     for conv in wanted:
         chat = Chat(conv, [message for message in messages if message["conv"] == conv])
         seconds, characters = seconds + chat.seconds, characters + chat.characters
         asked = [query for query in queries if query["conv"] == conv]
         ranked |= {query["qid"]: chat.ranked(query["question"]) for query in asked}
-        silent += [chat.is_silent(query["question"]) for query in asked if query["type"] == "abstention"]
+        silent += [not chat.shown(query["question"]) for query in asked if query["type"] == "abstention"]
+        wishes += [query["gold"][0] in chat.shown(query["question"]) for query in asked if query["type"] == WISHED]
         chat.close()
     sys.stdout.write(_judged(arguments.eval, queries, ranked, arguments.run) + "\n")
+    sys.stdout.write(
+        f"      wishes about what is asked that are shown: {fmean(wishes or [False]):.3f} of {len(wishes)}\n"
+    )
     return _report(queries, ranked, silent, seconds * LENGTH / max(1, characters))
 
 

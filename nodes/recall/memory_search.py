@@ -253,7 +253,7 @@ def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
 
 
 def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_day: bool = False) -> list[MemoryHit]:
-    """Those that help with a message and still hold, the likeliest first; none where it needs no memory.
+    """Those that help with a message and still hold, the likeliest first; where it needs none, wishes about it alone.
 
     Whoever names the day on which something was true asks for a memory in any case.
     """
@@ -264,18 +264,19 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
     stated = [asked is not None and one.record["attribute"] == asked for one in found]
     is_needed = is_of_a_day or reading.helps or any(stated)
     if not found or not (is_needed or (len(speakers) > 1 and _names_one_of(speakers, query))):
-        return []
+        return [found[place] for place in sorted(reading.applying)]
     if len(speakers) > 1:
         least = SHARE_OF_MANY * max(reading.chances)
         return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
     told, best = [as_told(one) for one in found], max(reading.chances)
-    chances = [best if is_stated else chance for is_stated, chance in zip(stated, reading.chances, strict=True)]
+    sure = reading.applying.union(place for place, is_stated in enumerate(stated) if is_stated)
+    chances = [best if place in sure else chance for place, chance in enumerate(reading.chances)]
     chances, replaced = succeeded(query, told, chances, SHARE_OF_BEST)
     least = SHARE_OF_BEST * max(chances)
     return _ordered(
         one._replace(score=chance)
         for place, (one, chance) in enumerate(zip(found, chances, strict=True))
-        if chance >= least and place not in replaced
+        if chance >= least and place not in replaced - reading.applying
     )
 
 

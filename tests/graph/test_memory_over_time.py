@@ -119,3 +119,32 @@ def test_a_change_that_is_told_in_a_long_talk_still_replaces_what_it_names(told:
     shown = told.found("when do I hand in my essay at the faculty office?")
     assert "27 June" in shown
     assert "20 June" not in shown
+
+
+@pytest.mark.parametrize(
+    ("wish", "facts", "asked", "other"),
+    [
+        (
+            "Always add the carbon footprint when I ask about travel options.",
+            (
+                "I take the train to Leeds on Mondays.",
+                "The flight to Oslo costs 120 euros.",
+                "We plan to travel to Bergen in June.",
+                "I get seasick on ferries to Bergen.",
+                "My sister travels to Bergen by bus.",
+                "The night train to Bergen leaves at 22:10.",
+            ),
+            "What is the best way to travel to Bergen in June?",
+            "What should I cook?",
+        ),
+        ("我问天气的时候要告诉我湿度。", ("我住在厦门。", "我周六去爬山。"), "周六爬山的天气怎么样？", "我住在哪里？"),
+    ],
+)
+def test_a_wish_is_shown_with_a_message_about_what_it_is_for(
+    told: Told, wish: str, facts: tuple[str, ...], asked: str, other: str
+) -> None:
+    for words in (wish, *facts):
+        told.tell(words)
+
+    assert wish.rstrip("。.") in told.found(asked)
+    assert wish.rstrip("。.") not in told.found(other)

@@ -27,6 +27,7 @@ from agentic_memory_bank.engines.extractive.answering import (
     short_answers,
 )
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
+from agentic_memory_bank.engines.extractive.answering import wishes as wishes_about_answers
 from agentic_memory_bank.engines.extractive.answering.likeness import Likeness
 from agentic_memory_bank.engines.extractive.comparing import comparison
 from agentic_memory_bank.engines.extractive.reading import attributes, dates, kinds, number_words, sentence, values
@@ -182,6 +183,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),
     "tools.text.attribution.attributed": lambda text: attributed(text, "", text),
+    "engines.extractive.answering.wishes.applies": lambda text: wishes_about_answers.applies(text, text, 0.2),
     "engines.extractive.answering.choices.choose": lambda text: choices.choose(
         f"Is {text} older than Ana or Bob?", [passage(text), passage("Ana was born in 1950.")]
     ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
+from agentic_memory_bank.engines.extractive.answering.wishes import applies, asks_for_a_wish, is_a_wish
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,38 @@ def test_a_wish_for_answers_is_known(memory: str) -> None:
 )
 def test_what_is_no_wish_for_answers_is_none(memory: str) -> None:
     assert not is_a_wish(memory)
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ("Always name the brand when I ask about running shoes.", "Which shoes are good for running?"),
+        ("when I talk about my garden give me the Latin names too", "what can I plant in the garden in May?"),
+        ("If I ask for recipes, no coriander please", "Have you got a recipe for soup?"),
+        ("我问天气的时候要告诉我湿度", "明天天气怎么样？"),
+        ("每次我聊到球赛，别剧透", "昨晚的球赛好看吗？"),
+    ],
+)
+def test_a_wish_that_says_when_it_holds_applies_to_what_it_is_about(wish: str, message: str) -> None:
+    assert applies(wish, message, cosine=0.2)
+    assert not applies(wish, "How much is my rent?", cosine=0.1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "When I ask about the rent they say nothing.",
+        "I asked about the rent when Bob was there, always a mistake.",
+        "If I ask for a coffee in Rome they give me an espresso.",
+        "The rent is 900, always on the first.",
+        "我问房租的时候他没说话",
+    ],
+)
+def test_what_is_told_of_asking_is_no_wish(told: str) -> None:
+    assert not applies(told, "What is the rent? Coffee? 房租多少", cosine=0.9)
+
+
+def test_a_wish_in_other_words_than_the_message_applies_where_they_are_alike_in_meaning() -> None:
+    wish = "Please mention the price when I ask about footwear."
+    assert applies(wish, "Which shoes should I buy?", cosine=0.5)
+    assert not applies(wish, "Which shoes should I buy?", cosine=0.4)

@@ -30,7 +30,7 @@ from agentic_memory_bank.engines.extractive.answering.second_reading import (
     signs_of_a_message,
     signs_of_memories,
 )
-from agentic_memory_bank.engines.extractive.answering.wishes import asks_for_a_wish, is_a_wish
+from agentic_memory_bank.engines.extractive.answering.wishes import applies, asks_for_a_wish, is_a_wish
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
@@ -55,6 +55,8 @@ BEST: Final = 3
 """Of how many memories, the likeliest, it is told whether a message needs any."""
 WISHED: Final = 0.8
 """Probability of a memory that says how somebody wants to be answered, where that is asked."""
+APPLYING: Final = 2
+"""How many wishes that hold for messages about something are shown with a message about that, at most."""
 
 _TASK: Final = lazy_pattern(
     r"^\W*(?:please |pls )?(?:write|translate|give me|tell me a|recommend|explain|convert|define|spell|calculate"
@@ -281,6 +283,13 @@ class MessageReading:
             return frozenset()
         own = (place for place, one in enumerate(self._found) if not (one.by_assistant or one.speaker))
         return frozenset(place for place in own if is_a_wish(self.texts[place]))
+
+    @cached_property
+    def applying(self) -> frozenset[int]:
+        """The places of the wishes that say of themselves that they hold for such a message, the likest few."""
+        own = [n for n, one in enumerate(self._found) if not (one.by_assistant or one.speaker)]
+        wishes = [n for n in own if applies(self.texts[n], self._query, self._found[n].cosine)]
+        return frozenset(sorted(wishes, key=lambda n: -self._found[n].cosine)[:APPLYING])
 
     def message(self, chances: Sequence[float]) -> _Features:
         """What tells whether memories help with the message, given how likely each is to."""

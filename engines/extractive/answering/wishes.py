@@ -1,12 +1,17 @@
 """Tells a question about how somebody wants to be answered, and the memories that hold such a wish.
 
 The two share no word ("How should you format your replies to me?" and "short bullets, please, I read one-handed"), and
-nothing of the world is asked: what the user wished for is the whole of the answer.
+nothing of the world is asked: what the user wished for is the whole of the answer. A wish that says of itself when it
+holds ("always name the brand when I ask about shoes") is told apart: it applies to a message about that.
 """
 
+import re
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
+from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _TALK: Final = (
     "write|written|reply|answer(?:ed)?|respond|talk|speak|phrased?|word(?:ed)?|format(?:ted)?|address(?:ed)?"
@@ -55,6 +60,32 @@ _WISH: Final = lazy_pattern(
     r"(?:话|字|词|英文|中文|专业|术语|表情|语气|结论|要点|条|行|段|句|啰嗦|客套|简[单短洁]|称呼)"
     r"|(?:回[答复]|说话|讲话|写)[^。！？]{0,8}(?:简[单短洁]|直接|短一?点|分点|分条|先[说给]|别|不要)|大白话|说人话|叫我[\u4e00-\u9fff]",
 )
+_ABOUT: Final = (
+    r"(?:ask|enquire|inquire|talk|speak|want to know|tell you|write|mention|bring up)(?: you)?(?: for| about| of| up)?"
+)
+_DEMANDS: Final = (
+    r"(?:always|never|please|pls|make sure|remember|don['’]?t|do not|no|only|include|give|show|add|mention|use|keep"
+    r"|start|answer|reply|tell|name|list|remind|explain|say|write|put|stick|avoid|skip)"
+)
+_CONDITION: Final = lazy_pattern(
+    rf"\b(?:when(?:ever)?|if|every time|any ?time|each time) (?:i|we) {_ABOUT} "
+    rf"(?P<topic>[^,;.!?\n]{{2,80}}?)(?=[,;.!?\n]|\Z| {_DEMANDS}\b)"
+    r"|(?:每次|每当|只要|如果|要是)?我(?:再|一)?(?:问|聊|说|提|讲)(?:到|起|你)?"
+    r"(?P<chinese>[^，。！？\n]{1,20}?)(?:的时候|时|的话|，)"
+    r"(?=[^。！？\n]{0,12}(?:要|都|先|记得|别|不要|务必|一定|请|麻烦))",
+    re.IGNORECASE,
+)
+"""What a message has to be about for a wish to hold."""
+_DEMAND: Final = lazy_pattern(
+    rf"(?<!\bthey )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bi )(?<!\bwe )\b{_DEMANDS}\b|要|都|先|记得|别|务必|一定|请|麻烦",
+    re.IGNORECASE,
+)
+"""What is demanded of whoever answers."""
+LIKE_ITS_TOPIC: Final = 0.45
+"""Cosine with an English message from which a wish with a condition applies to it."""
+SHARE_OF_TOPIC: Final = 0.5
+"""Share of the words of the condition from which it does, whatever the cosine. Both chosen with
+`benchmarks/long_chats.py`, which prints how many of such wishes are shown."""
 _LONGEST: Final = 400
 """Characters of a memory that are looked into."""
 
@@ -68,3 +99,20 @@ def asks_for_a_wish(query: str) -> bool:
 def is_a_wish(text: str) -> bool:
     """Whether a memory says how its speaker wants to be answered."""
     return _WISH.search(text[:_LONGEST].casefold()) is not None
+
+
+def applies(text: str, query: str, cosine: float) -> bool:
+    """Whether a memory is a wish for answers to messages about something, and a message is about that.
+
+    Args:
+        text: The memory.
+        query: The message.
+        cosine: How like the two are.
+    """
+    said = text[:_LONGEST]
+    found = _CONDITION.search(said)
+    if found is None or not (_DEMAND.search(said, 0, found.start()) or _DEMAND.search(said, found.end())):
+        return False
+    topic = subject_terms(found["topic"] or found["chinese"])
+    shared = len(topic.intersection(tokenize(query[:_LONGEST])))
+    return shared >= SHARE_OF_TOPIC * max(1, len(topic)) or (not is_cjk(query) and cosine >= LIKE_ITS_TOPIC)

@@ -122,6 +122,23 @@ def test_what_is_only_pondered_or_felt_replaces_nothing(old: str, new: str) -> N
     assert cut(new, old) == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The piano lesson is on Monday", "My wonderful teacher moved the piano lesson to Wednesday"),
+        (
+            "The team meeting is on Monday",
+            "I'm considering a new room but for now we moved the team meeting to Tuesday",
+        ),
+        ("The board meeting is on Friday", "After considering the options we moved the board meeting to Wednesday"),
+        ("My maths exam is on 2 June", "Now I'm worried because my maths exam moved to 9 June"),
+        ("例会在周一", "在考虑换个会议室，不过例会改到周二了"),
+    ],
+)
+def test_a_change_is_heard_beside_what_is_pondered_or_felt(old: str, new: str) -> None:
+    assert cut(new, old) == [old]
+
+
 def test_a_word_that_many_memories_share_does_not_tell_what_has_changed() -> None:
     old, new = "the essay is due on 4 June", "Greg moved the essay to the shared folder on 9 June"
     told = [old, "Greg read the essay in May", "the essay is on otters", "我的论文三千字"]
@@ -162,3 +179,49 @@ def test_two_corrections_of_one_memory_leave_what_both_leave() -> None:
 )
 def test_what_is_told_of_somebody_again_is_not_the_same_thing_anew(old: str, new: str) -> None:
     assert cut(new, old) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "new", "gone"),
+    [
+        (
+            ["the rent is 900 a month", "rent is due on the 1st", "my flatmate pays half the rent"],
+            "the rent went up to 950 a month",
+            ["the rent is 900 a month", "", ""],
+        ),
+        (
+            ["房租3000一个月", "房租每月一号交", "室友付一半房租"],
+            "房租涨到3300了",
+            ["房租3000一个月", "", ""],
+        ),
+        (
+            ["My exam is on 2 June", "My exam takes 3 hours", "My exam is in room 14"],
+            "My exam moved to 9 June",
+            ["My exam is on 2 June", "", ""],
+        ),
+        (
+            ["My exam is on 2 June", "My exam takes 3 hours", "My exam is in room 14"],
+            "My exam now takes 4 hours",
+            ["", "My exam takes 3 hours", ""],
+        ),
+        (
+            ["My knee surgery is on 4 May", "I need crutches after the knee surgery", "Dr Bell does the knee surgery"],
+            "My knee surgery is cancelled",
+            ["My knee surgery is on 4 May", "", ""],
+        ),
+        (
+            ["考试在六月二号", "考试要考三个小时", "考试地点在图书馆"],
+            "考试改到六月九号了",
+            ["考试在六月二号", "", ""],
+        ),
+    ],
+)
+def test_where_no_other_word_tells_what_has_changed_a_like_value_has_to(
+    told: list[str], new: str, gone: list[str]
+) -> None:
+    topical = topical_terms(told)
+
+    cut = ["".join(old[start:end] for start, end in replaced(new, old, topical)) for old in told]
+
+    assert topical
+    assert cut == gone

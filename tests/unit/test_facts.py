@@ -616,6 +616,20 @@ def test_texts_without_attributes_clash_only_where_they_are_alike() -> None:
     assert resolved(new, old, cosine=0.5).verdict == "create"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("I use Excel every day.", "I never use Excel.", "supersede"),
+        ("The office has 12 desks.", "The office has 14 desks for the team.", "supersede"),
+        ("I use Excel for my expenses and I track the milk in it.", "I never use Excel for the club.", "contradicts"),
+    ],
+)
+def test_of_two_that_clash_the_later_one_holds_only_where_they_say_little_else(
+    old: str, new: str, verdict: str
+) -> None:
+    assert resolved(new, old, cosine=0.8).verdict == verdict
+
+
 def test_two_sources_contradict_each_other_and_neither_wins() -> None:
     found = resolved("Ana lives in Porto.", "I live in Lisbon.", speakers=("Ben", "Ana"))
     assert (found.verdict, found.values) == ("contradicts", ("Porto", "Lisbon"))

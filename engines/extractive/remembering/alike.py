@@ -18,7 +18,13 @@ _WEEKDAY: Final = lazy_pattern(
 )
 _DATE: Final = lazy_pattern(
     r"\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
-    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\b|\d{1,2}[号日](?![楼线院门馆])",
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\b"
+    r"|[\d一二三四五六七八九十廿]{1,3}[号日](?![楼线院门馆])",
+    re.IGNORECASE,
+)
+_MONTH: Final = lazy_pattern(
+    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
+    r"|(?<![\d一二三四五六七八九十])[\d一二三四五六七八九十]{1,2}月",
     re.IGNORECASE,
 )
 _CLOCK: Final = lazy_pattern(
@@ -36,20 +42,27 @@ _AMOUNT: Final = lazy_pattern(
     r"|month|year|head|night|小时|天|周|月|年|次))?",
     re.IGNORECASE,
 )
+_CHINESE_AMOUNT: Final = lazy_pattern(
+    r"(?P<n>[一二两三四五六七八九十百千万半]{1,7})(?P<unit>块|元|桌|人|公斤|斤|公里|个?小时|分钟|平|张|个月|岁|桶|本|只|把|位)"
+)
+"""An amount in Chinese numerals, which are compared as they are written."""
 _TIMES_AS_MUCH: Final = {"k": 1e3, "千": 1e3, "万": 1e4}
 
 
 def are_alike(new: str, old: str) -> bool:
     """Whether two texts give values of one kind, and other ones: two days of the week, two rents."""
-    for pattern in (_WEEKDAY, _DATE, _CLOCK):
+    for pattern in (_WEEKDAY, _DATE, _MONTH, _CLOCK):
         ours, theirs = ({one[0].casefold().rstrip("s") for one in pattern.finditer(text)} for text in (new, old))
         if ours and theirs and ours.isdisjoint(theirs):
             return True
+    ours, theirs = ({one["unit"]: one["n"] for one in _CHINESE_AMOUNT.finditer(text)} for text in (new, old))
+    if any(ours[unit] != theirs[unit] for unit in ours.keys() & theirs.keys()):
+        return True
     return any(_may_become(a, b) for a in _amounts(old) for b in _amounts(new))
 
 
 def _amounts(text: str) -> Iterator[tuple[float, str, str]]:
-    for found in _AMOUNT.finditer(_NO_AMOUNT.sub(" ", text)):
+    for found in _AMOUNT.finditer(_NO_AMOUNT.sub(" ", _DATE.sub(" ", text))):
         number = float(found["n"].replace(",", "") or 0) * _TIMES_AS_MUCH.get((found["k"] or "").casefold(), 1)
         yield (
             number,

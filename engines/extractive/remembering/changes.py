@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.remembering.alike import are_alike
 from agentic_memory_bank.engines.extractive.remembering.clauses import (
     clause_spans,
     subject_terms,
@@ -30,6 +31,8 @@ from agentic_memory_bank.tools.text.terms import tokenize
 LEAST_SHARED: Final = 2
 """Words that a change and a clause share, from which the clause is replaced whatever values they give: where the change
 ends something, or one of the words is of a name."""
+MOST_OF: Final = 0.5
+"""Share of the words of a Chinese clause that a change has to name, as two of three are no words."""
 _HELD: Final = 4_096
 """Texts of which it is held what they announce: in a long conversation each is compared with all before it."""
 
@@ -68,13 +71,20 @@ _CHANGE: Final = lazy_pattern(
 )
 """How people announce that something is not as it was."""
 _PONDERED: Final = lazy_pattern(
-    r"\b(?:wonder(?:ing|ed)?|consider(?:ing)?|debating|tempted|whether|unsure|not sure|should (?:i|we)|if (?:i|we)"
-    r"|thinking (?:of|about)|think about|can you|could you|how (?:can|do|should|to)|what if"
-    r"|now i(?:['’]?m| am)? (?:\w+ )?(?:think|worr|curious|hop|try|look|feel|need|want|understand|see|know))"
-    r"|要不要|会不会|是不是该|[在正]考虑|在想",
+    r"\b(?:wonder(?:ing)?|(?<!after )considering|debat(?:ed|ing)(?! (?:club|team|society))|tempted|whether|unsure"
+    r"|not sure|should (?:i|we)|if (?:i|we)|thinking (?:of|about)|think about|can you|could you"
+    r"|how (?:can|do|should|to)|what if|now i (?:understand|feel)"
+    r"|(?:now i(?:['’]?m| am)|i(?:['’]?m| am) now) (?:\w+ )?(?:wondering|thinking|worried|curious|hoping|trying"
+    r"|looking|feeling|excited|nervous|stressed|anxious)|i(?:['’]?m| am| feel) (?:\w+ )?(?:worried|excited|nervous"
+    r"|stressed|anxious) now)\b"
+    r"|要不要|会不会|是不是该|[在正]考虑|(?<!现)在想",
     re.IGNORECASE,
 )
-"""What somebody only ponders, or asks: nothing has changed yet."""
+"""What somebody only ponders, asks or feels: nothing has changed yet."""
+_TURN: Final = lazy_pattern(
+    r"\b(?:but|because|so|while|though|although|then)\b|[:：]|但是?|不过|因为|所以", re.IGNORECASE
+)
+"""Where a clause turns from what is pondered to what has happened, or back."""
 _END: Final = lazy_pattern(
     r"\b(?:any ?more|no longer|instead|rather than|no more|switch(?:ed|ing)|switch to"
     r"|(?:chang|mov)(?:ed|ing)\b[^,.]{1,40}\bto"
@@ -86,6 +96,10 @@ _END: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How they announce that something is over, or another thing in its place."""
+_CALLED_OFF: Final = lazy_pattern(
+    r"\b(?:cancel(?:l?ed)|called off|scrapped|(?:ain't|not) happening)\b|取消|不[办做搞考]了|泡汤|黄了", re.IGNORECASE
+)
+"""How they announce that something will not be at all."""
 _AGENT: Final = lazy_pattern(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
 _NOT: Final = lazy_pattern(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
@@ -109,31 +123,40 @@ def announces_change(text: str) -> bool:
     return _CHANGE.search(text) is not None or any(named_anew(text))
 
 
+@lru_cache(maxsize=_HELD)
+def tells_change(clause: str) -> bool:
+    """Whether a clause announces a change that somebody does not only ponder, ask for or feel about."""
+    if not announces_change(clause):
+        return False
+    return any(announces_change(part) and not _PONDERED.search(part) for part in _TURN.split(clause))
+
+
 def replaced(new: str, old: str, topical: frozenset[str] = frozenset()) -> list[Span]:
     """The clauses of an earlier memory that a later one replaces; none where it announces no change.
 
     Args:
         new: What is said now.
         old: What was said earlier, by the same speaker.
-        topical: Words that say nothing of what has changed, as `topical_terms` gives them.
+        topical: Words that say nothing of what has changed, as `topical_terms` gives them, unless the earlier clause
+            says nothing else, and its value is like the new one, or it is called off.
     """
     wrong = [*corrected_in(new, old)]
     if wrong or not announces_change(new):
         return wrong
     if anew := [*succeeded_clause(new, old, clause_spans(old))]:
         return anew
-    change = _announced(new).without(topical)
-    if not change.said:
+    whole = _announced(new)
+    if not whole.said:
         return []
-    change = replace(change, denied=[*_denied_in(new, old)])
-    own = change.own
+    whole = replace(whole, denied=[*_denied_in(new, old)])
+    change = whole.without(topical)
     clauses = [(span, old[slice(*span)]) for span in clause_spans(old)]
     gone: list[Span] = []
     for (span, clause), (value, figure) in zip_longest(clauses, clauses[1:], fillvalue=((0, 0), "")):
         is_figure = change.kinds & value_kinds(figure) and not change.kinds & value_kinds(clause) and _is_bare(figure)
-        if is_figure and own & subject_terms(clause) and not names_and_numbers(figure) <= change.values:
+        if is_figure and change.own & subject_terms(clause) and not names_and_numbers(figure) <= change.values:
             gone.append(value)
-        elif change.replaces(clause):
+        elif change.replaces(clause) or (topical and whole.replaces(clause) and whole.tells_all_of(clause)):
             gone.append(span)
     return gone
 
@@ -152,12 +175,22 @@ class _Change:
     values: set[str]
     own: frozenset[str]
     """The words of the very clauses that announce it."""
+    clauses: Sequence[str] = ()
+    """These clauses."""
     denied: Sequence[str] = ()
     """What is not so any more."""
 
     def without(self, terms: frozenset[str]) -> "_Change":
         """The same as far as other words tell of it."""
         return replace(self, said=self.said - terms, ended=self.ended - terms, own=self.own - terms)
+
+    def tells_all_of(self, clause: str) -> bool:
+        """Whether an earlier clause is about nothing else, in Chinese little, and has a like value or is called off."""
+        terms = subject_terms(clause)
+        least = MOST_OF if is_cjk(clause) else 1.0
+        if len(terms & self.said) < least * len(terms):
+            return False
+        return any(_CALLED_OFF.search(one) or are_alike(one, clause) for one in self.clauses)
 
     def replaces(self, clause: str) -> bool:
         """Whether an earlier clause says what is not so any more."""
@@ -178,13 +211,15 @@ class _Change:
 def _announced(new: str) -> _Change:
     """What a text announces, whatever it is compared with: a long conversation compares each with all."""
     changed = [*changed_clauses(new)]
+    own = [new[slice(*span)] for span in clause_spans(new) if _announces(new, span)]
     return _Change(
         frozenset[str]().union(*map(subject_terms, changed)),
         frozenset[str]().union(*(subject_terms(clause) for clause in changed if _END.search(clause))),
         _name_terms(new),
         set[str]().union(*map(value_kinds, changed)),
         names_and_numbers(new) - names_and_numbers(" ".join(_NOT.findall(new))),
-        frozenset[str]().union(*(subject_terms(new[slice(*s)]) for s in clause_spans(new) if _announces(new, s))),
+        frozenset[str]().union(*map(subject_terms, own)),
+        own,
     )
 
 
@@ -200,8 +235,7 @@ def _name_terms(text: str) -> frozenset[str]:
 
 
 def _announces(text: str, span: Span) -> bool:
-    clause = text[slice(*span)]
-    return announces_change(clause) and _PONDERED.search(clause) is None
+    return tells_change(text[slice(*span)])
 
 
 def _is_bare(clause: str) -> bool:
@@ -233,7 +267,7 @@ def _is_somebody(topic: str, clause: str) -> bool:
 
 
 def changed_clauses(text: str) -> Iterator[str]:
-    """The clauses that announce a change, each with the one before it, where what changes may stand."""
+    """The clauses that tell of a change, each with the one before it, where what changes may stand."""
     before = ""
     for span in clause_spans(text):
         clause = text[slice(*span)]

@@ -32,7 +32,7 @@ _TURNING: Final = lazy_pattern(r"[改换变调搬涨降掉升减加](?:成|到|�
 _AMOUNT: Final = lazy_pattern(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"
     r"|ninety|hundred|half|twice|once (?:a|every))\b"
-    r"|(?<![a-z\d])\d|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
+    r"|(?<![a-z\d])\d[\d.,]*|[一二三四五六七八九十百千万半两][点个万元块号天次双]",
     re.IGNORECASE,
 )
 _GENERAL: Final = frozenset(
@@ -43,7 +43,7 @@ _GENERAL: Final = frozenset(
         " book went came got gone made took told said thought kept move change switch shift drop put raise bump cut"
         " dollar pound euro buck quid cent percent shilling am pm cost"
         " kinda sorta worry stress curious anxious nervous excite consider wonder decide feel understand"
-        " look find hope sure cm mm km kg jan feb mar apr jun jul aug sep sept oct nov dec"
+        " look find sure cm mm feb apr jun jul aug sep sept oct nov"
     )
 )
 """What is said of everything."""

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.alike import are_alike, are_of_one
-from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
+from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, tells_change
 from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -249,7 +249,7 @@ def like_value(new: str, old: str) -> list[Span]:
         return []
     said = [new[slice(*span)] for span in clause_spans(new)]
     told = [(one, f"{before}, {one}") for before, one in zip(["", *said], said, strict=False)]
-    told = [(one, both) for one, both in told if announces_change(both) or _MORE.search(both)]
+    told = [(one, both) for one, both in told if tells_change(one) or tells_change(both) or _MORE.search(both)]
 
     def gives(clause: str) -> bool:
         return any(are_alike(one, clause) and are_of_one(both, clause) for one, both in told)

@@ -17,7 +17,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.antecedents import named_thing
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced, without
-from agentic_memory_bank.engines.extractive.remembering.clauses import topical_terms
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, topical_terms
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.labels import labelled
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, like_value, may_change, outdated
@@ -32,8 +32,8 @@ NEARLY_THE_SAME: Final = 0.9
 """Cosine above which a memory of the same type says the same, where nothing in it differs."""
 SHARED: Final = 0.5
 """Share of index terms, of those of both, from which two memories may be the same by their cosine: a cosine above 0.9
-alone unites a talk at a school with a visit to a support group. From there, too, a memory that clashes with an earlier
-one of the same speaker takes its place; below it, both stay, and are said to contradict each other."""
+alone unites a talk at a school with a visit to a support group. Of two that clash, the later one of a speaker takes the
+place of the earlier one from there; below it both stay, and are said to contradict each other."""
 NEARLY_ALL_WORDS: Final = 0.9
 """Share of index terms, of those of both, from which two texts are the same where nothing in them differs."""
 
@@ -44,6 +44,12 @@ less alike only seems to clash."""
 MOST_CLAIMS: Final = 40
 """How many claims of a memory are compared, each with each of the other's; nobody states more in one."""
 
+_ALWAYS: Final = re.compile(
+    r"\b(?:never|always|not|no|any ?more|every (?:day|week|morning|evening)|daily|now)\b"
+    r"|从来?不|总是?|每[天周]|现在|不|[一二两三四五六七八九十百千万]+",
+    re.IGNORECASE,
+)
+"""What tells how often or how many, or that something is not so: it is no part of what a memory is about."""
 _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
 _THEM: Final = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
@@ -288,7 +294,7 @@ def _clashing(fact: Fact, known: ExistingMemory, found: Comparison) -> Resolutio
         return Resolution("create")
     if is_of_another(fact.words, known.words):
         return Resolution("create")
-    if not _same_source(fact, known) or _shared(fact, known) < SHARED:  # what says more may be of another thing
+    if not _same_source(fact, known) or not _is_of_one(fact, known):  # what says more may be of another thing
         return Resolution("contradicts", (known.id,), values=found.values, reason=found.reason)
     return Resolution("supersede", (known.id,), _is_newer(fact, known), found.values, found.reason)
 
@@ -297,6 +303,12 @@ def _says_the_same(fact: Fact, known: ExistingMemory, found: Comparison) -> bool
     if not _same_source(fact, known) or found.relation != "merge" or _of_other_times(fact, known):
         return False
     return _shared(fact, known) >= (SHARED if known.cosine > NEARLY_THE_SAME else NEARLY_ALL_WORDS)
+
+
+def _is_of_one(fact: Fact, known: ExistingMemory) -> bool:
+    """Whether two texts that clash are about one thing and say little else, their values and denials aside."""
+    ours, theirs = (subject_terms(_ALWAYS.sub(" ", one.words)) for one in (fact, known))
+    return len(ours & theirs) >= SHARED * len(ours | theirs) or _shared(fact, known) >= SHARED
 
 
 def _shared(fact: Fact, known: ExistingMemory) -> float:

@@ -3,7 +3,7 @@
 A change is announced ("not 8k any more", "has moved to", 改到周四了) and says of what it is a change by a word that the
 earlier clause has, too. Where both give a value of one kind (a day, an amount), one such word is enough. Where they do
 not, people mostly go on about the same thing ("now the studio is open"): there a change has to end something, or to
-name it, by two such words.
+name it, by two such words. In a long talk about one thing its words are in all that is told, and tell nothing.
 """
 
 import re
@@ -69,7 +69,7 @@ _CHANGE: Final = lazy_pattern(
     r"|推迟|延[期后]|顺延|提前|[挪移]到|黄了|泡汤|吹了|散了|还是[^，。]{0,8}吧|退(?:了|休)|辞了|走了|没了|关了|[记说弄搞看]错了?|\d[\d.]{0,8}[万千百]?[个间人块元斤名位]{0,2}了",
     re.IGNORECASE,
 )
-"""How people announce that something is not as it was."""
+"""How people announce that something is not as it was, whether they say so or only ponder it."""
 _PONDERED: Final = lazy_pattern(
     r"\b(?:wonder(?:ing)?|(?<!after )considering|debat(?:ed|ing)(?! (?:club|team|society))|tempted|whether|unsure"
     r"|not sure|should (?:i|we)|if (?:i|we)|thinking (?:of|about)|think about|can you|could you"

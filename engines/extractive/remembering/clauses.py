@@ -12,8 +12,8 @@ from agentic_memory_bank.tools.text.terms import tokenize
 MOST: Final = 40
 """Clauses of a memory that are compared."""
 TOPICAL: Final = 3
-"""How many memories that are like a new one hold a word from which it names what all of them are about. Chosen with
-`benchmarks/long_chats.py` and `everyday.py`."""
+"""A word that so many of the memories hold which are most like a new one names what all of them are about, and not what
+has changed. Chosen with `benchmarks/long_chats.py` and `everyday.py`."""
 _CLAUSE: Final = lazy_pattern(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
 _DAY: Final = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
@@ -74,7 +74,7 @@ def subject_terms(text: str) -> frozenset[str]:
 
 
 def topical_terms(texts: Iterable[str]) -> frozenset[str]:
-    """The words that may tell what a clause is about, but for these texts do not: too many of them hold them."""
+    """The words that may tell what a clause is about, but do not among these texts, as too many hold them."""
     held = Counter(term for text in texts for term in subject_terms(text))
     return frozenset(term for term, count in held.items() if count >= TOPICAL)
 

@@ -188,7 +188,7 @@ class _PlaceReader:
         return False
 
     def _end_of_speech(self) -> None:
-        """Nobody speaks any more where a section begins, nor is a label that comes twice one of what follows."""
+        """Whoever was heard last speaks no more where a section begins; nor is every label that comes twice a name."""
         self._place = replace(self._place, speaker="", time="")
 
     def _level_of_underline(self) -> int:

@@ -8,7 +8,7 @@ open, the likeliest memories are read beside the message (`second_reading`).
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Final
@@ -281,15 +281,18 @@ class MessageReading:
         """The places of the memories that say how somebody wants to be answered, where that is asked."""
         if not asks_for_a_wish(self._query):
             return frozenset()
-        own = (place for place, one in enumerate(self._found) if not (one.by_assistant or one.speaker))
-        return frozenset(place for place in own if is_a_wish(self.texts[place]))
+        return frozenset(place for place in self._of_user if is_a_wish(self.texts[place]))
 
     @cached_property
     def applying(self) -> frozenset[int]:
         """The places of the wishes that say of themselves that they hold for such a message, the likest few."""
-        own = [n for n, one in enumerate(self._found) if not (one.by_assistant or one.speaker)]
-        wishes = [n for n in own if applies(self.texts[n], self._query, self._found[n].cosine)]
+        wishes = [n for n in self._of_user if applies(self.texts[n], self._query, self._found[n].cosine)]
         return frozenset(sorted(wishes, key=lambda n: -self._found[n].cosine)[:APPLYING])
+
+    @property
+    def _of_user(self) -> Iterator[int]:
+        """The places of the memories that the user told."""
+        return (place for place, one in enumerate(self._found) if not (one.by_assistant or one.speaker))
 
     def message(self, chances: Sequence[float]) -> _Features:
         """What tells whether memories help with the message, given how likely each is to."""

@@ -211,7 +211,7 @@ class _Change:
 def _announced(new: str) -> _Change:
     """What a text announces, whatever it is compared with: a long conversation compares each with all."""
     changed = [*changed_clauses(new)]
-    own = [new[slice(*span)] for span in clause_spans(new) if _announces(new, span)]
+    own = [clause for _, clause in _told_changes(new)]
     return _Change(
         frozenset[str]().union(*map(subject_terms, changed)),
         frozenset[str]().union(*(subject_terms(clause) for clause in changed if _END.search(clause))),
@@ -232,10 +232,6 @@ def _denied_in(new: str, old: str) -> Iterator[str]:
 
 def _name_terms(text: str) -> frozenset[str]:
     return frozenset(term for name in names_and_numbers(text) if name[0].isalpha() for term in tokenize(name))
-
-
-def _announces(text: str, span: Span) -> bool:
-    return tells_change(text[slice(*span)])
 
 
 def _is_bare(clause: str) -> bool:
@@ -268,11 +264,16 @@ def _is_somebody(topic: str, clause: str) -> bool:
 
 def changed_clauses(text: str) -> Iterator[str]:
     """The clauses that tell of a change, each with the one before it, where what changes may stand."""
+    return (f"{before}, {_AGENT.sub('', clause)}" for before, clause in _told_changes(text))
+
+
+def _told_changes(text: str) -> Iterator[tuple[str, str]]:
+    """The clauses that tell of a change, each behind the one before it."""
     before = ""
-    for span in clause_spans(text):
-        clause = text[slice(*span)]
-        if _announces(text, span):
-            yield f"{before}, {_AGENT.sub('', clause)}"
+    for start, end in clause_spans(text):
+        clause = text[start:end]
+        if tells_change(clause):
+            yield before, clause
         before = clause
 
 

@@ -266,8 +266,8 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
     if not found or not (is_needed or (len(speakers) > 1 and _names_one_of(speakers, query))):
         return [found[place] for place in sorted(reading.applying)]
     if len(speakers) > 1:
-        least = SHARE_OF_MANY * max(reading.chances)
-        return by_meaning(one for one, chance in zip(found, reading.chances, strict=True) if chance >= least)
+        least = SHARE_OF_MANY * max(reading.chances_by_words)
+        return by_meaning(one for one, chance in zip(found, reading.chances_by_words, strict=True) if chance >= least)
     told, best = [as_told(one) for one in found], max(reading.chances)
     sure = reading.applying.union(place for place, is_stated in enumerate(stated) if is_stated)
     chances = [best if place in sure else chance for place, chance in enumerate(reading.chances)]

@@ -12,7 +12,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.search.bank_index import MemoryIndex
-from agentic_memory_bank.tools.search.passage_index import ASKED, PassageIndex
+from agentic_memory_bank.tools.search.passage_index import ASKED, PassageIndex, kind_of
 from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.text.terms import tokenize
 
@@ -77,6 +77,25 @@ def test_a_name_in_the_first_hits_leads_on_to_what_is_about_it(form: str) -> Non
     index = passage_index(texts, "e{}")
 
     assert list(found(index, "What flows under the old bridge?"))[1] == "p2"
+
+
+def test_a_title_with_a_colon_above_what_it_is_of_is_no_turn() -> None:
+    texts = ["The Old Bridge belongs to Wenlow The Long River", "Who owns a bridge belongs to a club."]
+    texts.append("Wenlow: The Long River\nWenlow is of old.")
+
+    assert list(found(passage_index(texts, "e{}"), "To whom does the old bridge belong?"))[1] == "p2"
+    assert kind_of("Ann: Is the bridge old?\nIt looks old.") == "turn"
+
+
+def test_a_hit_about_what_is_asked_leads_further_than_one_that_is_only_alike() -> None:
+    films = [
+        "Silent Harbour\nBy Ida Holt.",
+        "Harbours\nWhere was the silent director of a silent harbour born, by Rex Mole.",
+    ]
+    directors = ["Rex Mole\nBorn in Oslo.", "Ida Holt\nBorn in Rome."]
+    order = [*found(passage_index([*films, *directors], "e{}"), "Where was the director of Silent Harbour born?")]
+
+    assert order.index("p3") < order.index("p2")
 
 
 def test_a_name_that_the_question_holds_leads_nowhere() -> None:

@@ -13,7 +13,7 @@ from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.long_work import with_progress
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.passage_index import title_of
+from agentic_memory_bank.tools.search.passage_index import kind_of, title_of
 from agentic_memory_bank.tools.search.query import Query, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.search.text_index import DEPTH, PART_TOKENS, Ranking, TextIndex, TextPart, owner
@@ -204,7 +204,7 @@ def _passages_of(node: MemoryNode, tree: InteractionTree) -> dict[str, Anchor]:
 
 def _below_title(texts: Sequence[str]) -> list[str]:
     """The passages of a memory, each with the title that the first opens with above it, if it has none of its own."""
-    title = title_of(texts[0]) if texts and opening(texts[0]) in ("text", "heading") else ""
+    title = title_of(texts[0]) if texts and kind_of(texts[0]) in ("text", "heading") else ""
     return [
         text if not (title and n) or opening(text) != "text" else f"{title}\n{text}" for n, text in enumerate(texts)
     ]

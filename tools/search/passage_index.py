@@ -23,9 +23,9 @@ BEYOND: Final = 0.2
 ASKED: Final = 0.5
 """What a passage gains that is all there is about a name in the query.
 
-Chosen with the multi-hop questions of `benchmarks/research_retrieval.py`, as are the four below."""
+Chosen with the multi-hop questions of `benchmarks/research_retrieval.py`, as are the five below."""
 
-FIRST: Final = 5
+FIRST: Final = 8
 """How many of the best hits are read for names that lead on."""
 
 ROUNDS: Final = 2
@@ -38,6 +38,9 @@ Leads to what is about a name bring more than leads to what merely holds it, and
 
 FADING: Final = 0.2
 """How much less, with each place, the leads of later hits count."""
+
+UNASKED: Final = 0.7
+"""What is left of the leads of a hit that is about nothing the query names, where another hit is."""
 
 MAX_TITLE: Final = 80
 """Longest title, in characters."""
@@ -98,7 +101,7 @@ class PassageIndex:
         Raises:
             EmbeddingError: The vector does not fit the others; the index is unchanged.
         """
-        kind, origin = opening(text), origin or anchor["entry"]
+        kind, origin = kind_of(text, title), origin or anchor["entry"]
         if title is None and (title := title_of(text) if kind in ("text", "heading") else ""):
             origin = id
         self._index.put(id, [*terms, *tokenize(title)], vector)
@@ -151,7 +154,12 @@ class PassageIndex:
         gains = direct
         for _ in range(ROUNDS):
             first = sorted(scores, key=lambda id: (-scores[id] - gains.get(id, 0.0), id))[:FIRST]
-            led = self._led(query, asked, {id: scores[id] / (1 + FADING * place) for place, id in enumerate(first)})
+            named = direct.keys() & first or first
+            weights = {
+                id: scores[id] / (1 + FADING * place) * (1.0 if id in named else UNASKED)
+                for place, id in enumerate(first)
+            }
+            led = self._led(query, asked, weights)
             gains = {id: direct.get(id, 0.0) + led.get(id, 0.0) for id in {**direct, **led}}
             scores |= _scores(scoring, gains.keys() - scores.keys())
         return gains
@@ -213,6 +221,21 @@ class Look:
 def _scores(scoring: Scoring, ids: Collection[str]) -> dict[str, float]:
     """The own score of each of these passages."""
     return dict.fromkeys(ids, 0.0) | {id: hit.score for id, hit in scoring.of(ids).items()}
+
+
+def kind_of(text: str, title: str | None = None) -> str:
+    """What a passage opens with (see `opening`); a title such as `Batman: Arkham` above what it is of is no turn.
+
+    Args:
+        text: The passage.
+        title: What the whole that it was cut from is called, if that is known; else the next line says it again.
+    """
+    kind = opening(text)
+    line, _, rest = text.partition("\n")
+    if kind != "turn" or not rest:
+        return kind
+    named = line.partition(":")[0]
+    return "text" if line == title or (named and named in rest[:MAX_TITLE]) else kind
 
 
 def title_of(text: str) -> str:

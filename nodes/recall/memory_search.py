@@ -46,12 +46,10 @@ CANDIDATES: Final = 60
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
 READ: Final = 40
 """How many of them are read beside the message, at most."""
-SHARE_OF_MANY: Final = 0.1
-"""`SHARE_OF_BEST` where several people speak: what one of them says is told from the others' by names and meaning."""
 FOLD: Final = 4
 PREFERENCE: Final = 0.05
 """What the type that a message asks for adds to a score."""
-COMMON_WORDS: Final = 0.25
+COMMON_WORDS: Final = 0.15
 """What common words lose of their share in a score: people say the same in other words, and the same words of much
 else. Chosen on LoCoMo for the local model of embeddings, which says little of Chinese: there nothing is taken away."""
 
@@ -263,11 +261,11 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
     asked = attribute_asked_for(query)
     stated = [asked is not None and one.record["attribute"] == asked for one in found]
     is_needed = is_of_a_day or reading.helps or any(stated)
-    if not found or not (is_needed or (len(speakers) > 1 and _names_one_of(speakers, query))):
+    is_named = _names_one_of(speakers, query)
+    if not found or not (is_needed or is_named):
         return [found[place] for place in sorted(reading.applying)]
-    if len(speakers) > 1:
-        least = SHARE_OF_MANY * max(reading.chances_by_words)
-        return by_meaning(one for one, chance in zip(found, reading.chances_by_words, strict=True) if chance >= least)
+    if is_named or len(speakers) > 1:
+        return by_meaning(found)
     told, best = [as_told(one) for one in found], max(reading.chances)
     sure = reading.applying.union(place for place, is_stated in enumerate(stated) if is_stated)
     chances = [best if place in sure else chance for place, chance in enumerate(reading.chances)]
@@ -281,7 +279,7 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
 
 
 def _names_one_of(speakers: Iterable[str], query: str) -> bool:
-    """Whether a message names one of several people who spoke: it asks for what they said."""
+    """Whether a message names one of the people who spoke: it asks for what they said, in a talk among several."""
     asked = {*tokenize(query)}
     return any(asked & {*tokenize(name)} for name in speakers)
 

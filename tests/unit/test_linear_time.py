@@ -309,10 +309,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text[::2], [text[1::2]]
     ),
     "engines.extractive.answering.characters.shared_characters": lambda text: characters.shared_characters(text, text),
-    "engines.extractive.answering.contents.is_untold": lambda text: contents.is_untold(
-        f"What was the mood at {text[:2_000]}?", [text]
+    "engines.extractive.answering.contents.asks_for_contents": lambda text: contents.asks_for_contents(
+        f"What was the mood at {text[:2_000]}?"
     ),
-    "engines.extractive.answering.contents.tells_contents": lambda text: contents.tells_contents(text, "advice", text),
     "engines.extractive.answering.second_reading.read_again": lambda text: second_reading.read_again(
         lambda _, texts: [0.0] * len(texts), text, [text], np.zeros(1), 1
     ),

@@ -88,6 +88,8 @@ _FORMS: Final = lazy_pattern(
     r"|(?<![\w-])--?(?:p|pw|pass|passwd|password|secret)(?:[ \t]{1,4}|=)(?=\S{0,64}[A-Za-z])(?=\S{0,64}\d)\S{6,64}"
     r"|(?<![\w-])(?:-u|--user)(?:[ \t]{1,4}|=)[^\s:]{1,64}:\S{4,64}"
 )
+_FORMED: Final = re.compile(r"[_:=+-]|SG\.|AIza|EAAC|A(?:KI|SI|GP|RO)A|eyJ|ya29|[Bb]earer")
+"""What each of these forms holds, and few sentences."""
 _TYPED_PASSWORD: Final = lazy_pattern(
     r"(?<![^\s\"'“”‘’(:：，。,是为])(?=\S{0,40}[a-z])(?=\S{0,40}[A-Z])(?=\S{0,40}\d)(?![A-Z]?[a-z]+[#~]\d+(?![^\s.,!?]))"
     r"[A-Za-z0-9]{1,30}[!#$^*?~&%+@_][A-Za-z0-9!#$^*?~&%+_-]{2,30}(?![\w./@:=])"
@@ -101,6 +103,7 @@ _TO_A_LOGIN: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What somebody logs in with, where it is called nothing: "the wifi's Fritz7box"."""
+_DIGIT: Final = re.compile(r"\d")
 _LONG_TOKEN: Final = lazy_pattern(r"(?<![\w/.:@-])[A-Za-z0-9_+/=-]{20,}(?![\w@])")
 _DIGITS: Final = lazy_pattern(r"(?<![\d.,+])\d(?:[ -]{0,2}\d){12,18}(?![\d])")
 
@@ -113,7 +116,9 @@ def secrets_in(text: str) -> list[Span]:
     a code or a token.
     """
     plain = text.translate(FULL_WIDTH)
-    found = (_formed(plain), _stated(plain), keyed_codes(plain), _random(plain), _cards(plain), numbers_in(plain))
+    found = [_formed(plain), _stated(plain), keyed_codes(plain), numbers_in(plain)]
+    if _DIGIT.search(plain):
+        found.append(_with_digits(plain))
     return sorted(set(chain.from_iterable(found)))
 
 
@@ -129,17 +134,21 @@ def asks_for_secret(text: str) -> bool:
 
 
 def _formed(text: str) -> Iterator[Span]:
-    yield from (found.span() for pattern in (_FORMS, _TYPED_PASSWORD) for found in pattern.finditer(text))
-    yield from (found.span("value") for found in _TO_A_LOGIN.finditer(text))
+    return (found.span() for found in _FORMS.finditer(text)) if _FORMED.search(text) else iter(())
 
 
 def _stated(text: str) -> Iterator[Span]:
-    named = (_STATED, _BESIDE, _AS_SECRET) if _MENTION.search(text) else ()
-    yield from (found.span() for pattern in (*named, _TO_GET_IN) for found in pattern.finditer(text))
+    named = (_STATED, _AS_SECRET) if _MENTION.search(text) else ()
+    return (found.span() for pattern in named for found in pattern.finditer(text))
 
 
-def _random(text: str) -> Iterator[Span]:
-    return (found.span() for found in _LONG_TOKEN.finditer(text) if _is_random(found[0]))
+def _with_digits(text: str) -> Iterator[Span]:
+    """What is never written without a digit."""
+    named = (_BESIDE,) if _MENTION.search(text) else ()
+    yield from (found.span() for p in (*named, _TYPED_PASSWORD, _TO_GET_IN) for found in p.finditer(text))
+    yield from (found.span("value") for found in _TO_A_LOGIN.finditer(text))
+    yield from (found.span() for found in _LONG_TOKEN.finditer(text) if _is_random(found[0]))
+    yield from (found.span() for found in _DIGITS.finditer(text) if is_card(found[0]))
 
 
 def _is_random(token: str) -> bool:
@@ -160,7 +169,3 @@ def _changes(token: str) -> int:
 def _entropy(token: str) -> float:
     shares = [count / len(token) for count in Counter(token).values()]
     return -sum(share * math.log2(share) for share in shares)
-
-
-def _cards(text: str) -> Iterator[Span]:
-    return (found.span() for found in _DIGITS.finditer(text) if is_card(found[0]))

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from agentic_memory_bank.engines.extractive.answering.characters import rare_characters, shared_characters
-from agentic_memory_bank.engines.extractive.answering.contents import is_untold
+from agentic_memory_bank.engines.extractive.answering.contents import asks_for_contents
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.likeness import MOST_READ, Likeness, shown_text
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Numbers
@@ -25,6 +25,7 @@ from agentic_memory_bank.engines.extractive.answering.second_reading import (
     OF_MEMORIES,
     OF_MESSAGES,
     OPEN,
+    STATED,
     Judge,
     read_again,
     signs_of_a_message,
@@ -244,15 +245,10 @@ class MessageReading:
         """The logarithms of the odds of each memory, by words and vectors alone."""
         return np.array([_odds(features, FIT[is_cjk(self._query)]) for features in self.memories])
 
-    @property
-    def chances_by_words(self) -> list[float]:
-        """The probability of each memory by words and vectors alone: reading tells little of a talk among several."""
-        return [_chance(one) for one in self.by_words.tolist()]
-
     @cached_property
     def needed_by_words(self) -> float:
         """The logarithm of the odds that the message needs memories, by words and vectors alone."""
-        return _odds(self.message(self.chances_by_words), HELP[is_cjk(self._query)])
+        return _odds(self.message([_chance(one) for one in self.by_words.tolist()]), HELP[is_cjk(self._query)])
 
     @cached_property
     def _odds(self) -> list[float]:
@@ -273,11 +269,10 @@ class MessageReading:
         """Whether memories help with the message at all: it is about its speaker's world, or about what they hold."""
         if self._wishes or asks_of_other_kin(self._query, self.texts):
             return bool(self._wishes)
-        likeliest = sorted(zip(self.chances, self.texts, strict=True), reverse=True)[:BEST]
-        if is_untold(self._query, [text for _, text in likeliest]):
-            return False
         if self._read is None:
             return bool(self._found) and _chance(self.needed_by_words) >= HELPS
+        if self._read.max() < STATED and asks_for_contents(self._query):
+            return False
         signs = signs_of_a_message(self.needed_by_words, self._read, np.array(self._odds))
         return _chance(float(signs @ np.array(OF_MESSAGES[is_cjk(self._query)]))) >= HELPS_AS_READ
 

@@ -23,6 +23,8 @@ SENTENCES: Final = 8
 """How many sentences are read beside a question, at most."""
 OPEN: Final = -4.0
 """The logarithm of the odds that a message needs memories, by words alone, from which they are read."""
+STATED: Final = 0.0
+"""What reading has to say of a memory that states what an occasion held."""
 UNREAD: Final = -6.0
 """What is taken to have been told of a text that was not read."""
 _MOST: Final = 8.0

@@ -116,7 +116,7 @@ def _sentences(turn: Turn, before: Turn | None) -> list[SaidSentence]:
 
 
 def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[SaidSentence]:
-    hidden = secrets_in(turn.text)
+    hidden, speaks_of_one = secrets_in(turn.text), mentions_secret(plain)
     secret = before is not None and asks_for_secret(before.text)
     kept: list[SaidSentence] = []
     for sentence in _pieces_of(plain, hidden):
@@ -124,7 +124,7 @@ def _safe_sentences(turn: Turn, before: Turn | None, plain: str) -> list[SaidSen
             secret = True
         elif not (secret and phrases.DANGLING.match(sentence.text)):
             kept.append(sentence)
-            secret = mentions_secret(sentence.text)
+            secret = speaks_of_one and mentions_secret(sentence.text)
     return kept
 
 

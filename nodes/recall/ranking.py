@@ -32,9 +32,9 @@ FIRST: Final = 2
 """How many of the best memories are shown at length; of the others, hardly more than the sentence that fits best."""
 AT_LENGTH: Final = 0.18
 """Share of the budget that one of the first may take with all its sentences."""
-BRIEFLY: Final = 0.064
+BRIEFLY: Final = 0.054
 """The same for one of the others."""
-OWN_WORDS: Final = 0.1
+OWN_WORDS: Final = 0.05
 """What a memory gains in score that the one who is asked about said."""
 SMALL_TALK: Final = 0.1
 """What a turn loses at most for saying nothing of its own."""
@@ -44,6 +44,8 @@ SHOWN_ID: Final = 8
 """Characters that are shown of the id of a conversation."""
 
 _WORD: Final = lazy_pattern(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+_BY_NAME: Final = lazy_pattern(r",? [A-Z][\w'’-]*(?=[.!…]*$)")
+"""The last word of a sentence, if it is written like a name: "Thanks, Mel!"."""
 _PLAYED: Final = frozenset(("system", "developer", "human", "系统"))
 _SIDES: Final = frozenset((USER, "assistant"))
 
@@ -56,13 +58,22 @@ class _Reading:
     speaker: str
     day: str
     words: str
-    parts: frozenset[str]
-    """The words, each once, however they are written."""
+
+    @cached_property
+    def told(self) -> str:
+        """The words without sentences that only keep a talk going ("Thanks, Mel!"), where there are others."""
+        said = [self.words[start:end] for start, end in sentences(self.words)]
+        return " ".join(one for one in said if not _greets(one.strip())) or self.words
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """These words, each once, however they are written."""
+        return frozenset(word.casefold() for word in _WORD.findall(self.told))
 
     @cached_property
     def names(self) -> set[str]:
-        """The names and numbers among the words."""
-        return names_and_numbers(self.words)
+        """The names and numbers among them."""
+        return names_and_numbers(self.told)
 
 
 def ranked(
@@ -164,8 +175,7 @@ def _split(text: str) -> tuple[str, str, str]:
 def _reading(memory: RecalledMemory) -> _Reading:
     speaker, date, words = _split(memory["text"])
     day = day_of(date) or datetime.fromisoformat(memory["updated_at"]).date()
-    parts = frozenset(word.casefold() for word in _WORD.findall(words))
-    return _Reading(memory, "" if speaker == USER else speaker, written(day), words, parts)
+    return _Reading(memory, "" if speaker == USER else speaker, written(day), words)
 
 
 def _entry(reading: _Reading, wanted: frozenset[str], room: int) -> recalled.Earlier:
@@ -268,6 +278,11 @@ def _is_idle(sentence: str, terms: Collection[str]) -> bool:
     if sentence.endswith(_ASKING) or (sentence.endswith(_CALLING) and len(terms) <= CALL):
         return True
     return is_small_talk(sentence)
+
+
+def _greets(sentence: str) -> bool:
+    """Whether a sentence keeps a conversation going, maybe with the name of who is spoken to, and says nothing else."""
+    return is_small_talk(sentence) or is_small_talk(_BY_NAME.sub("", sentence))
 
 
 def _joined(said: Sequence[str], kept: Sequence[int]) -> str:

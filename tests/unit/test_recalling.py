@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, convert_to_messages
 
 from agentic_memory_bank.nodes.messages import RECALLED, as_message, injected, turns_of
-from agentic_memory_bank.nodes.recall.memory_search import as_one, by_meaning, preferred
+from agentic_memory_bank.nodes.recall.memory_search import COMMON_WORDS, as_one, by_meaning, preferred, relevant
 from agentic_memory_bank.nodes.recall.message import BEGINNING, END, asked_in, shortened
 from agentic_memory_bank.nodes.recall.ranking import excerpt, is_harmful, jaccard, ranked
 from agentic_memory_bank.nodes.recall.thresholds import (
@@ -675,6 +676,16 @@ def test_a_turn_that_says_nothing_is_not_shown() -> None:
     assert asks["text"] in shown(asks, words, query="When will Tim leave?"), "it names what is searched"
 
 
+def test_what_is_said_again_with_the_name_of_who_is_spoken_to_is_shown_once() -> None:
+    said = "My friends kept supporting me, and I am happier among those who accept me."
+    once = memory(f"Caroline (8 May 2023): {said}", score=0.6)
+    again = memory(f"Caroline (8 May 2023): Thanks, Melanie. {said}")
+    other = memory(f"Caroline (8 May 2023): {said} So does Melanie.")
+
+    assert len(shown(once, again, query="Who supports Caroline?")) == 1
+    assert len(shown(once, other, query="Who supports Caroline?")) == 2
+
+
 def test_no_sentence_is_shown_twice() -> None:
     told = "To win a championship is my number one goal."
     long = f"{told} We train every day of the week in the old hall. Then my brother cooks for the whole team of ours."
@@ -691,11 +702,28 @@ def test_who_is_asked_about_tells_best_of_themselves() -> None:
     assert shown(tim, john, query="What of John?")[0] == john["text"]
 
 
+def test_who_is_named_among_those_who_spoke_is_asked_about_even_if_nobody_else_was_found() -> None:
+    said = ("I baked bread.", "The weather was fine.", "I moved in March.")
+    record: Any = {"type": "verbatim", "attribute": None, "created_at": "2023-05-08T00:00:00.000000Z", "sources": []}
+    hits = [
+        MemoryHit({**record, "id": str(n), "text": f"Ann (8 May 2023): {text}"}, 0.9 - 0.3 * n, 0.6 - 0.2 * n, 0.1, ())
+        for n, text in enumerate(said)
+    ]
+
+    def judge(_: str, texts: Sequence[str]) -> list[float]:
+        return [-8.0] * len(texts)
+
+    assert [one.record["id"] for one in relevant("What did Ann bake?", hits, judge)] == ["0", "1", "2"]
+    assert len(relevant("what did i bake", hits, judge)) < len(hits)
+
+
 def test_common_words_weigh_less_than_meaning() -> None:
-    words = MemoryHit({"id": "words", "type": "verbatim"}, 0.6, 0.2, 1.0, ())  # type: ignore[typeddict-item]
+    words = MemoryHit({"id": "words", "type": "verbatim"}, 0.5, 0.2, 1.0, ())  # type: ignore[typeddict-item]
     meaning = MemoryHit({"id": "meaning", "type": "verbatim"}, 0.45, 0.6, 0.2, ())  # type: ignore[typeddict-item]
     assert [one.record["id"] for one in by_meaning([words, meaning])] == ["meaning", "words"]
-    assert [one.score for one in by_meaning([words, meaning])] == pytest.approx([0.4, 0.35])
+    assert [one.score for one in by_meaning([words, meaning])] == pytest.approx(
+        [0.45 - 0.2 * COMMON_WORDS, 0.5 - COMMON_WORDS]
+    )
 
 
 def test_a_short_memory_and_one_of_small_talk_alone_are_shown_whole() -> None:

@@ -16,7 +16,7 @@ from agentic_memory_bank.tools.text.terms import tokenize
 BESIDE: Final = (0.4, 0.0)
 """Shares of the best scores among the memories of the turns right before and after, and of the turns beyond, that a
 memory has on top of its own."""
-BESIDE_AMONG_PEOPLE: Final = (0.5, 0.3)
+BESIDE_AMONG_PEOPLE: Final = (0.55, 0.3)
 """The same where people talk whose names are known: answers follow questions there, while most of what is said to an
 assistant stands alone. Chosen with `benchmarks/memory_quality.py` and `everyday.py`, as is the one below."""
 OF_ASSISTANT: Final = 0.4

@@ -27,6 +27,7 @@ from agentic_memory_bank.engines.extractive.reading.dates import (
     tells_of_event,
     written,
 )
+from agentic_memory_bank.engines.extractive.reading.kinds import asked_for
 from agentic_memory_bank.engines.extractive.remembering.amendments import amended_later, retracts
 from agentic_memory_bank.engines.extractive.remembering.changes import in_both
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
@@ -53,6 +54,7 @@ __all__ = [
     "Told",
     "amended_later",
     "in_both",
+    "asked_for",
     "attribute_asked_for",
     "day_of",
     "is_comparable",

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.conversation import day_of, is_small_talk, written
+from agentic_memory_bank.engines.extractive.conversation import asked_for, day_of, is_small_talk, shown_text, written
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.prompts import recalled
 from agentic_memory_bank.prompts.fence import escape
@@ -40,6 +40,8 @@ SMALL_TALK: Final = 0.1
 """What a turn loses at most for saying nothing of its own."""
 SUBSTANCE: Final = 8
 """Index terms of a turn from which it loses nothing."""
+TIMES: Final = frozenset(("date", "weekday", "clock", "duration", "age", "frequency", "occasion"))
+"""What is asked for where it matters what words of time mean (see `asked_for`)."""
 SHOWN_ID: Final = 8
 """Characters that are shown of the id of a conversation."""
 
@@ -96,9 +98,10 @@ def ranked(
     budget = _TokenBudget(tokens)
     readings = deduplicated([_reading(memory) for memory in ranked])
     told = wanted.difference(*(tokenize(reading.speaker) for reading in readings))  # who is addressed tells nothing
+    is_of_time = not TIMES.isdisjoint(asked_for(query))
     for reading in (one for one in readings if _says_anything(one, told)):
         share = AT_LENGTH if len(shown) < FIRST else BRIEFLY
-        entry = _entry(reading, told, int(tokens * share))
+        entry = _entry(reading, told, int(tokens * share), is_of_time=is_of_time)
         if budget.takes(entry):
             shown.append((reading.memory, entry))
         if len(shown) == limit:
@@ -178,12 +181,11 @@ def _reading(memory: RecalledMemory) -> _Reading:
     return _Reading(memory, "" if speaker == USER else speaker, written(day), words)
 
 
-def _entry(reading: _Reading, wanted: frozenset[str], room: int) -> recalled.Earlier:
+def _entry(reading: _Reading, wanted: frozenset[str], room: int, *, is_of_time: bool) -> recalled.Earlier:
     memory = reading.memory
     conversation = next(iter(memory["conversations"]), "")[:SHOWN_ID]
-    return recalled.Earlier(
-        excerpt(reading.words, wanted, room), reading.day, conversation, memory["trust"], reading.speaker
-    )
+    words = excerpt(reading.words, wanted, room, is_of_time=is_of_time)
+    return recalled.Earlier(words, reading.day, conversation, memory["trust"], reading.speaker)
 
 
 def deduplicated(readings: Sequence[_Reading]) -> list[_Reading]:
@@ -201,7 +203,7 @@ def deduplicated(readings: Sequence[_Reading]) -> list[_Reading]:
 def _is_same(a: _Reading, b: _Reading) -> bool:
     if len(a.parts & b.parts) < min(ALIKE, COVERED) * min(len(a.parts), len(b.parts)):
         return False  # neither below holds, and most pairs share next to nothing
-    return _is_alike(a, b) or _covers(a, b)
+    return _is_alike(a, b) or _covers(a, b) or _is_within(a, b)
 
 
 def _is_alike(a: _Reading, b: _Reading) -> bool:
@@ -212,6 +214,11 @@ def _covers(a: _Reading, b: _Reading) -> bool:
     """Whether both are of one turn, and the longer says what the shorter does."""
     least = min(len(a.parts), len(b.parts))
     return _of_one_turn(a.memory, b.memory) and len(a.parts & b.parts) >= COVERED * least
+
+
+def _is_within(later: _Reading, shown: _Reading) -> bool:
+    """Whether somebody said no more than what is shown already of what they said on the same day."""
+    return (later.speaker, later.day) == (shown.speaker, shown.day) and later.parts <= shown.parts
 
 
 def _of_one_turn(a: RecalledMemory, b: RecalledMemory) -> bool:
@@ -233,15 +240,18 @@ _ASKING: Final = ("?", "？")
 _CALLING: Final = ("!", "！")
 
 
-def excerpt(text: str, wanted: Collection[str], room: int) -> str:
-    """The sentences that say most about what is searched.
+def excerpt(text: str, wanted: Collection[str], room: int, *, is_of_time: bool = True) -> str:
+    """The sentences that say most about what is searched, with what their words of time mean.
 
     Args:
         text: A turn, word for word.
         wanted: Index terms of what is searched.
         room: Tokens of an excerpt, if the sentence that says most is not longer.
+        is_of_time: Whether it is asked when something was; else the day above a memory tells enough.
     """
-    said = [text[start:end].strip() for start, end in sentences(text)]
+    body = shown_text(text)
+    meant = text[len(body) :] if text.startswith(body) else ""
+    said = [body[start:end].strip() for start, end in sentences(body)]
     said = [sentence for sentence in said if sentence]
     if len(said) < 2 or estimate_tokens(text) <= SHORT:
         return text.strip()
@@ -253,7 +263,14 @@ def excerpt(text: str, wanted: Collection[str], room: int) -> str:
         if not kept or (size <= room and worth[place] >= 0):
             kept.add(place)
             room -= size
-    return _joined(said, sorted(kept))
+    shown = _joined(said, sorted(kept))
+    return f"{shown}{meant}" if is_of_time and _explains(meant, shown) else shown
+
+
+def _explains(meant: str, shown: str) -> bool:
+    """Whether what words of time mean, which stands behind a text, is about words that are shown of it."""
+    words = (one.partition("=")[0].strip(" [") for one in meant.split(";"))
+    return any(word and word.casefold() in shown.casefold() for word in words)
 
 
 def _sentence_worth(sentence: str, wanted: frozenset[str]) -> float:

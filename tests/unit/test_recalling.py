@@ -686,6 +686,29 @@ def test_what_is_said_again_with_the_name_of_who_is_spoken_to_is_shown_once() ->
     assert len(shown(once, other, query="Who supports Caroline?")) == 2
 
 
+def test_what_words_of_time_mean_is_shown_with_them_where_time_is_asked_for() -> None:
+    told = (
+        "I passed the interviews for the adoption agency last Friday. Life has been very busy with work and the kids "
+        "since the summer, so we hardly see anybody. [last Friday = the Friday before 22 October 2023]"
+    )
+    passed = "I passed the interviews for the adoption agency last Friday."
+    wanted, other = (frozenset(tokenize(words)) for words in ("passed the interviews", "busy with the kids"))
+
+    assert excerpt(told, wanted, 20) == f"{passed} [last Friday = the Friday before 22 October 2023]"
+    assert excerpt(told, wanted, 20, is_of_time=False) == passed
+    assert "busy" in excerpt(told, other, 20)
+    assert "Friday" not in excerpt(told, other, 20)
+
+
+def test_what_is_shown_already_of_the_same_day_is_not_shown_again() -> None:
+    whole = memory("Ann (8 May 2023): I signed up for the pottery class. It begins in June.", score=0.8)
+    part = memory("Ann (8 May 2023): I signed up for the pottery class.", score=0.7)
+    later = memory("Ann (9 May 2023): I signed up for the pottery class.", score=0.7)
+
+    assert shown(whole, part, query="pottery") == [whole["text"]]
+    assert shown(whole, later, query="pottery") == [whole["text"], later["text"]]
+
+
 def test_no_sentence_is_shown_twice() -> None:
     told = "To win a championship is my number one goal."
     long = f"{told} We train every day of the week in the old hall. Then my brother cooks for the whole team of ours."

@@ -46,6 +46,8 @@ CANDIDATES: Final = 60
 """How many memories are chosen from, at least; or as many times the limit as `FOLD` says."""
 READ: Final = 40
 """How many of them are read beside the message, at most."""
+SHARE_OF_MANY: Final = 0.2
+"""`SHARE_OF_BEST` in a talk among several, of what words alone say: reading would leave out turns beside the answer."""
 FOLD: Final = 4
 PREFERENCE: Final = 0.05
 """What the type that a message asks for adds to a score."""
@@ -265,7 +267,8 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
     if not found or not (is_needed or is_named):
         return [found[place] for place in sorted(reading.applying)]
     if is_named or len(speakers) > 1:
-        return by_meaning(found)
+        least = SHARE_OF_MANY * max(reading.chances_by_words)
+        return by_meaning(one for one, chance in zip(found, reading.chances_by_words, strict=True) if chance >= least)
     told, best = [as_told(one) for one in found], max(reading.chances)
     sure = reading.applying.union(place for place, is_stated in enumerate(stated) if is_stated)
     chances = [best if place in sure else chance for place, chance in enumerate(reading.chances)]

@@ -726,18 +726,21 @@ def test_who_is_asked_about_tells_best_of_themselves() -> None:
 
 
 def test_who_is_named_among_those_who_spoke_is_asked_about_even_if_nobody_else_was_found() -> None:
-    said = ("I baked bread.", "The weather was fine.", "I moved in March.")
+    said = ("I baked bread.", "I baked a cake.", "I moved in March.")
     record: Any = {"type": "verbatim", "attribute": None, "created_at": "2023-05-08T00:00:00.000000Z", "sources": []}
     hits = [
-        MemoryHit({**record, "id": str(n), "text": f"Ann (8 May 2023): {text}"}, 0.9 - 0.3 * n, 0.6 - 0.2 * n, 0.1, ())
+        MemoryHit(
+            {**record, "id": str(n), "text": f"Ann (8 May 2023): {text}"}, 0.9 - 0.2 * n**2, 0.6 - 0.1 * n**2, 0.1, ()
+        )
         for n, text in enumerate(said)
     ]
 
     def judge(_: str, texts: Sequence[str]) -> list[float]:
         return [-8.0] * len(texts)
 
-    assert [one.record["id"] for one in relevant("What did Ann bake?", hits, judge)] == ["0", "1", "2"]
-    assert len(relevant("what did i bake", hits, judge)) < len(hits)
+    ordered = [(one.record["id"], one.score) for one in by_meaning(hits[:2])]
+    assert [(one.record["id"], one.score) for one in relevant("What did Ann bake?", hits, judge)] == ordered
+    assert [one.score for one in relevant("what did i bake", hits, judge)] != [score for _, score in ordered]
 
 
 def test_common_words_weigh_less_than_meaning() -> None:

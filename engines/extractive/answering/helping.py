@@ -246,9 +246,14 @@ class MessageReading:
         return np.array([_odds(features, FIT[is_cjk(self._query)]) for features in self.memories])
 
     @cached_property
+    def chances_by_words(self) -> list[float]:
+        """The probability of each memory by words and vectors alone."""
+        return [_chance(one) for one in self.by_words.tolist()]
+
+    @cached_property
     def needed_by_words(self) -> float:
         """The logarithm of the odds that the message needs memories, by words and vectors alone."""
-        return _odds(self.message([_chance(one) for one in self.by_words.tolist()]), HELP[is_cjk(self._query)])
+        return _odds(self.message(self.chances_by_words), HELP[is_cjk(self._query)])
 
     @cached_property
     def _odds(self) -> list[float]:

@@ -24,11 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS, WEIGHTS_OF_SURE, of_sureness
-from agentic_memory_bank.engines.extractive.answering.quoting import Passage, index_text, reads_of
+from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS, WEIGHTS_OF_SURE, features_of, of_sureness
+from agentic_memory_bank.engines.extractive.answering.quoting import Passage, reads_of
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Numbers
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.text.places import sentences_of
 
 HERE = Path(__file__).parent
 BY_HAND = {"other speaker": -8.0, "found": 0.1, "new": 1.0, "fills": 4.0, "supposes": -2.5, "points": -2.5}
@@ -105,14 +104,12 @@ def main(argv: list[str] | None = None) -> int:
 def _examples(path: Path, encoder: Encoder) -> Iterator[Example]:
     for line in path.read_text(encoding="utf8").splitlines():
         one = json.loads(line)
-        units = [unit for document in one["documents"] for unit in _units(document, encoder)]
-        vectors = encoder.vectors([question["ask"] for question in one["questions"]])
-        blind = [replace(unit, vector=None) for unit in units]
-        for question, vector in zip(one["questions"], vectors, strict=True):
-            example = _example(path.stem, one["id"], question, AskedQuestion(question["ask"], vector, units), units)
+        units = [unit for document in one["documents"] for unit in _units(document)]
+        for question in one["questions"]:
+            asked, blind = (AskedQuestion(question["ask"], units, encode) for encode in (encoder.vectors, None))
+            example = _example(path.stem, one["id"], question, asked, units)
             yield example
-            asked = AskedQuestion(question["ask"], None, blind)
-            yield replace(example, asked=asked, features=asked.of_units(), is_blind=True)
+            yield replace(example, asked=blind, features=features_of(blind), is_blind=True)
 
 
 def _example(
@@ -120,14 +117,12 @@ def _example(
 ) -> Example:
     gold = np.array([any(_overlap(unit.text, quote) for _, quote in question["gold"]) for unit in units], float)
     texts = [f"{unit.place}: {unit.text}" for unit in units]
-    return Example(source, group, question.get("answer"), texts, asked, asked.of_units(), gold)
+    return Example(source, group, question.get("answer"), texts, asked, features_of(asked), gold)
 
 
-def _units(document: Any, encoder: Encoder) -> list[CandidateSentence]:
-    text = document["text"]
-    found = sentences_of(text, document["name"])
-    vectors = encoder.vectors([index_text(text[one.start : one.end], one.place) for one in found])
-    return [read.unit for read in reads_of(Passage(document["name"], text, 1.0, found, vectors))]
+def _units(document: Any) -> list[CandidateSentence]:
+    passage = Passage.of(document["name"], document["text"], 1.0, document["name"])
+    return [read.unit for read in reads_of(passage)]
 
 
 def _left_out(examples: Sequence[Example], folds: int) -> list[Verdict]:

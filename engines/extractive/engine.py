@@ -145,14 +145,10 @@ class ExtractiveEngine:
     def answer(self, question: str, passages: Sequence[RetrievedPassage]) -> QuotedAnswer:
         """Answer with the sentences that fit the question best, word for word, each after its place."""
         rows = [_readable(str(number), passage) for number, passage in enumerate(passages)]
-        texts = [quoting.index_text(row.text[one.start : one.end], one.place) for row in rows for one in row.placed]
-        vectors = self._vectors([question, *texts])[1:]
-        ends = np.cumsum([len(row.placed) for row in rows]).tolist()
-        rows = [replace(row, vectors=vectors[end - len(row.placed) : end]) for row, end in zip(rows, ends, strict=True)]
         rows = [
             replace(row, replaced=_replaced(passage, row, rows)) for row, passage in zip(rows, passages, strict=True)
         ]
-        found = quoting.read(question, lambda part: self._vectors([part])[0], rows, judge=self._encoder.answers)
+        found = quoting.read(question, rows, encode=self._vectors, judge=self._encoder.answers)
         said = [quoting.shown(question, rows[int(quote.passage)].text, quote) for quote in found.quotes]
         quotes = tuple(PassageQuote(int(quote.passage), (quote.start, quote.end)) for quote in found.quotes)
         text = "\n".join([*said, *quoting.not_found(found.missing)])

@@ -139,7 +139,7 @@ def _quotes(request: str, excerpts: Sequence[Excerpt], judge: Judge | None) -> l
     What asks or greets tells nothing, however much it names.
     """
     passages = [quoting.Passage.of(str(n), e.text, e.score, e.title) for n, e in enumerate(excerpts)]
-    sure, named = quoting.quotes(request, None, passages, judge=judge), _named(request)
+    sure, named = quoting.quotes(request, passages, judge=judge), _named(request)
     told = [one for one in sure if _tells(_words(one, excerpts))]
     if told:
         return told

@@ -199,7 +199,7 @@ def _fitting(asked: str, units: Sequence[tuple[_Said, str]], judge: Judge | None
         quoting.Passage(str(n), words, said.score, [Placed(0, len(words), Place(speaker=said.speaker, kind="turn"))])
         for n, (said, words) in enumerate(units)
     ]
-    found = [int(quote.passage) for quote in quoting.quotes(asked, None, passages, limit=QUOTES, judge=judge)]
+    found = [int(quote.passage) for quote in quoting.quotes(asked, passages, limit=QUOTES, judge=judge)]
     if not found and is_cjk(asked):
         short = short_answer(asked, [Excerpt("", "", words, said.score) for said, words in units])
         found = [quote.excerpt for quote in short.quotes[:1]] if short else []
@@ -209,7 +209,7 @@ def _fitting(asked: str, units: Sequence[tuple[_Said, str]], judge: Judge | None
 def quoted_from(question: str, texts: Sequence[str], limit: int = QUOTES) -> list[tuple[int, tuple[int, int]]]:
     """The sentences that answer a question, each the index of a text and a span in it; the best text comes first."""
     passages = [quoting.Passage.of(str(n), text, 1 / (1 + n)) for n, text in enumerate(texts)]
-    return [(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, None, passages, limit=limit)]
+    return [(int(q.passage), (q.start, q.end)) for q in quoting.quotes(question, passages, limit=limit)]
 
 
 def _likely(asked: str, memories: Sequence[RecalledMemory]) -> Iterator[tuple[_Said, str]]:

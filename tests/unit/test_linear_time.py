@@ -36,8 +36,10 @@ from agentic_memory_bank.engines.extractive.remembering import (
     amendments_chinese,
     antecedents,
     changes,
+    clauses,
     deletion,
     drafts,
+    ended,
     extraction,
     insights,
     life,
@@ -243,6 +245,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
     ),
     "engines.extractive.remembering.wishes.words_at": lambda text: wishes.words_at(text, [0]),
     "engines.extractive.remembering.deletion.echoes_in": lambda text: deletion.echoes_in(text, ["tea"]),
+    "engines.extractive.remembering.ended.ended_in": ended.ended_in,
+    "engines.extractive.remembering.ended.narrowed": lambda text: ended.narrowed(
+        "gave up tea", text, [*clauses.clause_spans(text)]
+    ),
     "engines.extractive.remembering.extraction.is_idle_talk": lambda text: extraction.is_idle_talk(text, refuses=True),
     "tools.text.sensitive.speaks_of": lambda text: sensitive.speaks_of(text, ["health"]),
     "tools.text.sensitive.without": lambda text: sensitive.without(text, ["health"]),
@@ -267,14 +273,13 @@ OTHERS: dict[str, Callable[[str], object]] = {
         text, Placed(0, len(text), Place(columns=(text,)), ((0, len(text)),))
     ),
     "engines.extractive.reading.kinds.may_hold": lambda text: kinds.may_hold(get_args(kinds.Kind), text),
-    "engines.extractive.answering.quoting.index_text": lambda text: quoting.index_text(text, Place(title=text)),
     "engines.extractive.responder.quoted_from": lambda text: responder.quoted_from(text[:200], [text]),
-    "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], lambda _: None, [quoted(text)]),
+    "engines.extractive.answering.quoting.read": lambda text: quoting.read(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.shown": lambda text: quoting.shown(
         text[:200], text, quoting.Quote("p", Placed(0, len(text), Place()), 0.5)
     ),
     "engines.extractive.answering.relevance.is_same_word": lambda text: likeness.is_same_word(text, f"{text}s"),
-    "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, None, [quoted(text)]),
+    "engines.extractive.answering.quoting.quotes": lambda text: quoting.quotes(text, [quoted(text)]),
     "engines.extractive.remembering.insights.recurring": lambda text: insights.recurring(
         [known(text, n) for n in range(4)]
     ),

@@ -1,12 +1,15 @@
 """The offline reader: quotes stand in the text word for word, answer the question, and are none where nothing does."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentic_memory_bank.engines.extractive.answering.judging import COMPARED
 from agentic_memory_bank.engines.extractive.answering.quoting import Passage, quotes, shown
 from agentic_memory_bank.engines.extractive.reading.concepts import of_phrases, of_term
 
@@ -27,7 +30,7 @@ def passage(text: str, id: str = "p", score: float = 1.0) -> Passage:
 
 def best(question: str, *texts: str) -> str:
     passages = [passage(text, str(number)) for number, text in enumerate(texts)]
-    found = quotes(question, None, passages)
+    found = quotes(question, passages)
     return texts[int(found[0].passage)][found[0].start : found[0].end] if found else ""
 
 
@@ -63,7 +66,7 @@ def test_what_only_points_somewhere_answers_nothing() -> None:
         "## Scales\n\nThe harvest is weighed at noon.\n\n"
         "[harvest weighed]: https://sorrel.example/harvest/weighed\n[roots]: docs/roots.md\n"
     )
-    said = [text[one.start : one.end] for one in quotes("When is the harvest weighed?", None, [passage(text)])]
+    said = [text[one.start : one.end] for one in quotes("When is the harvest weighed?", [passage(text)])]
 
     assert said == ["The harvest is weighed at noon."]
 
@@ -90,9 +93,9 @@ def test_a_sentence_with_a_link_in_it_still_answers() -> None:
 
 
 def test_a_question_the_text_does_not_answer_gets_no_quote() -> None:
-    assert quotes("What is the capital of Mongolia?", None, [passage(ARTICLE)]) == []
-    assert quotes("谁写了红楼梦？", None, [passage(CHINESE)]) == []
-    assert quotes("Which hospital treated Napoleon?", None, [passage(DIALOGUE, score=1.0)]) == []
+    assert quotes("What is the capital of Mongolia?", [passage(ARTICLE)]) == []
+    assert quotes("谁写了红楼梦？", [passage(CHINESE)]) == []
+    assert quotes("Which hospital treated Napoleon?", [passage(DIALOGUE, score=1.0)]) == []
 
 
 def test_what_another_speaker_did_is_no_answer() -> None:
@@ -126,14 +129,14 @@ def test_a_question_in_the_text_is_not_quoted_as_its_answer() -> None:
 
 
 def test_quotes_do_not_repeat_each_other() -> None:
-    found = quotes("When was the Kestrel probe launched?", None, [passage(ARTICLE, "a"), passage(ARTICLE, "b")])
+    found = quotes("When was the Kestrel probe launched?", [passage(ARTICLE, "a"), passage(ARTICLE, "b")])
     assert len([q for q in found if "launched" in ARTICLE[q.start : q.end]]) == 1
 
 
 def test_the_better_found_passage_goes_first_among_equals() -> None:
     weak = passage("The dam broke in 1911 at night.", "weak", 0.2)
     strong = passage("The dam broke in 1912 after long rain.", "strong", 0.9)
-    found = quotes("When did the dam break?", None, [weak, strong])
+    found = quotes("When did the dam break?", [weak, strong])
     assert found[0].passage == "strong"
 
 
@@ -142,30 +145,53 @@ def test_the_limit_holds() -> None:
         f"Kestrel {word} was launched from {place} in {year}."
         for word, place, year in zip("ABCDE", "KLMNO", range(2001, 2006), strict=True)
     )
-    assert len(quotes("When was Kestrel launched?", None, [passage(text)], limit=2)) <= 2
+    assert len(quotes("When was Kestrel launched?", [passage(text)], limit=2)) <= 2
 
 
 def test_vectors_find_what_no_word_shares() -> None:
     text = "The physician examined the kid carefully. Prices rose by nine percent again."
-    vectors = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
-    found = quotes(
-        "Which doctor saw the child?", np.array([1.0, 0.0], np.float32), [replace(passage(text), vectors=vectors)]
-    )
+    question = "Which doctor saw the child?"
+
+    def encode(texts: Sequence[str]) -> Any:
+        rows = [[1.0, 0.0] if one == question or "physician" in one else [0.0, 1.0] for one in texts]
+        return np.array(rows, np.float32)
+
+    found = quotes(question, [passage(text)], encode=encode)
     assert [text[q.start : q.end] for q in found] == ["The physician examined the kid carefully."]
 
 
 def test_missing_vectors_leave_it_to_the_words() -> None:
-    seeing = passage(ARTICLE)
-    blind = replace(seeing, vectors=np.zeros((len(seeing.placed), 1), np.float32))
+    def encode(texts: Sequence[str]) -> Any:
+        return np.zeros((len(texts), 1), np.float32)
+
     question = "When was the Kestrel probe launched?"
-    assert quotes(question, np.zeros(1, np.float32), [blind]) == quotes(question, None, [passage(ARTICLE)])
+    assert quotes(question, [passage(ARTICLE)], encode=encode) == quotes(question, [passage(ARTICLE)])
+
+
+def test_only_the_likeliest_english_sentences_are_compared_by_meaning() -> None:
+    made: list[str] = []
+
+    def encode(texts: Sequence[str]) -> Any:
+        made.extend(texts)
+        return np.ones((len(texts), 1), np.float32)
+
+    many = " ".join(f"Number {n} of the {n * 7} probes was built of wood." for n in range(100))
+    quotes("When was the Kestrel probe launched?", [passage(f"{many} {ARTICLE} 铁路全线通车。")], encode=encode)
+    assert made[0] == "When was the Kestrel probe launched?"
+    assert COMPARED // 2 < len(made) <= 1 + COMPARED
+    assert not any(one.startswith("铁路") for one in made)
+    assert "The Kestrel probe was launched on 14 March 2021 from Kourou." in made
+
+    made.clear()
+    quotes("青藏铁路全长多少公里？", [passage(CHINESE), passage(ARTICLE)], encode=encode)
+    assert made == []
 
 
 def test_nothing_to_read_or_to_ask_gives_nothing() -> None:
-    assert quotes("When?", None, []) == []
-    assert quotes("", None, [passage(ARTICLE)]) == []
-    assert quotes("?!", None, [passage(ARTICLE)]) == []
-    assert quotes("When was it?", None, [Passage("p", "", 1.0, [])]) == []
+    assert quotes("When?", []) == []
+    assert quotes("", [passage(ARTICLE)]) == []
+    assert quotes("?!", [passage(ARTICLE)]) == []
+    assert quotes("When was it?", [Passage("p", "", 1.0, [])]) == []
 
 
 pieces = st.sampled_from(
@@ -180,7 +206,7 @@ pieces = st.sampled_from(
 @settings(max_examples=80, deadline=None)
 def test_every_quote_stands_word_for_word_in_its_passage(texts: list[str], question: str) -> None:
     passages = [passage(" ".join(texts[: number + 1]), str(number)) for number in range(len(texts))]
-    for quote in quotes(question, None, passages):
+    for quote in quotes(question, passages):
         text = passages[int(quote.passage)].text
         assert 0 <= quote.start < quote.end <= len(text)
         assert text[quote.start : quote.end].strip() == text[quote.start : quote.end] != ""
@@ -190,7 +216,7 @@ def test_the_label_that_a_quote_opens_with_is_not_said_twice() -> None:
     text = "# Addendum\n\nThe parties agree: Section 2 is amended, the rent is 1,350 euros.\nSection 4 ends.\n"
     question = "How much is the rent?"
 
-    (quote, *_) = quotes(question, None, [passage(text)])
+    (quote, *_) = quotes(question, [passage(text)])
 
     assert shown(question, text, quote) == (
         "Addendum: The parties agree: Section 2 is amended, the rent is 1,350 euros."
@@ -207,7 +233,7 @@ def test_what_another_document_says_of_it_is_quoted_beside_the_best_sentence() -
         for one in (minutes, letter)
     ]
 
-    told = [quote.passage for quote in quotes("Who does the work on the Orbel bridge?", None, named)]
+    told = [quote.passage for quote in quotes("Who does the work on the Orbel bridge?", named)]
 
     assert told == ["minutes", "letter"]
 

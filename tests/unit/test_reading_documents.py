@@ -52,7 +52,7 @@ The delivery of the crates has been moved to Thursday.
 
 def reading(question: str, *texts: str) -> tuple[QuotedReading, list[str]]:
     passages = [Passage.of(str(number), text, 1.0) for number, text in enumerate(texts)]
-    found = read(question, lambda _: None, passages)
+    found = read(question, passages)
     return found, [shown(question, passages[int(quote.passage)].text, quote) for quote in found.quotes]
 
 

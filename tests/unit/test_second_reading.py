@@ -113,7 +113,7 @@ def test_reading_decides_where_words_leave_it_open(told: float, helps: bool) -> 
 
 def test_a_sentence_is_read_behind_its_place() -> None:
     judge = Judge(5.0, 5.0)
-    quotes("Who chairs the board?", None, [Passage.of("p", "# Trust\n\nOkafor chairs the board.", 1.0)], judge=judge)
+    quotes("Who chairs the board?", [Passage.of("p", "# Trust\n\nOkafor chairs the board.", 1.0)], judge=judge)
     ((question, texts),) = judge.asked
 
     assert question == "Who chairs the board?"
@@ -123,9 +123,7 @@ def test_a_sentence_is_read_behind_its_place() -> None:
 def test_without_a_judge_words_decide_as_they_did() -> None:
     passages = [Passage.of("p", "Okafor chairs the board. The board meets in May.", 1.0)]
 
-    assert quotes("Who chairs the board?", None, passages, judge=Judge()) == quotes(
-        "Who chairs the board?", None, passages
-    )
+    assert quotes("Who chairs the board?", passages, judge=Judge()) == quotes("Who chairs the board?", passages)
 
 
 def test_chinese_is_read_in_english_words() -> None:

@@ -214,7 +214,7 @@ class MessageReading:
     def __init__(self, query: str, found: Sequence[Likeness], judge: Judge | None = None) -> None:
         self._query, self._found, self._judge = query, found, judge
         self._units = [_unit(one) for one in found]
-        self._asked = AskedQuestion(query, None, self._units)
+        self._asked = AskedQuestion(query, self._units)
 
     @cached_property
     def memories(self) -> list[_Features]:

@@ -36,7 +36,7 @@ def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
     """Weigh each sentence, and how sure it is that the likeliest of them answers: by words, and by a judge if given."""
     if not asked.can_be_answered:
         return Judged(np.zeros(0), 0.0)
-    features = asked.of_units()
+    features = features_of(asked)
     scores = features @ np.array(list(WEIGHTS.values()))
     sure = float(of_sureness(asked, features, scores) @ np.array(list(WEIGHTS_OF_SURE.values())))
     read = None
@@ -49,6 +49,17 @@ def judged(asked: AskedQuestion, judge: Judge | None = None) -> Judged:
     if asked.lacks_a_name:
         return Judged(likelihoods(scores), 0.0)
     return Judged(likelihoods(scores), 1 / (1 + math.exp(-max(-50.0, min(50.0, sure)))))
+
+
+def features_of(asked: AskedQuestion) -> Numbers:
+    """The features of each sentence; those that words make likeliest are compared by meaning, too."""
+    features = asked.of_units()
+    by_words = features.copy()
+    by_words[:, _BLIND] = features[:, _BY_WORDS]
+    chosen = np.argsort(-(by_words @ np.array(list(WEIGHTS.values()))), kind="stable")[:COMPARED]
+    features[chosen, _COSINE] = asked.cosines(chosen.tolist())
+    features[:, _AMENDS_IT] += features[:, _AMENDS] * features[:, _COSINE]
+    return features
 
 
 def likelihoods(scores: Numbers) -> Numbers:
@@ -69,7 +80,8 @@ def of_sureness(asked: AskedQuestion, features: Numbers, scores: Numbers) -> Num
 
 def _stands_out(cosines: Numbers, best: float) -> float:
     """How far the best sentence is nearer to the question than the others: how near any is differs with the text."""
-    return float(best - cosines.mean()) / (4 * float(cosines.std() + _LEAST_SPREAD)) if cosines.any() else 0.0
+    near = cosines[cosines > 0]
+    return float(best - near.mean()) / (4 * float(near.std() + _LEAST_SPREAD)) if near.size else 0.0
 
 
 # Printed by `benchmarks/fit_relevance.py`; "other speaker", "found", "new", "fills" and "points" are set by hand, as
@@ -158,6 +170,9 @@ WEIGHTS_OF_SURE: Final[Mapping[str, float]] = {
 """How sure the best sentence is, as the logarithm of its odds."""
 _LEAST_SPREAD: Final = 0.05
 """Added to how much the likeness of sentences varies, so that a few alike ones do not make one stand out."""
-_COSINE = list(WEIGHTS).index("cosine")
+COMPARED: Final = 16
+"""How many sentences are compared with a question by meaning: a vector is what takes time. More find no more."""
+_BY_WORDS, _BLIND = ([list(WEIGHTS).index(f"{name}{what}") for name in ("says", "means")] for what in ("", ", blind"))
+_COSINE, _AMENDS, _AMENDS_IT = map(list(WEIGHTS).index, ("cosine", "amends", "amends it"))
 _FAR_AHEAD: Final = 5.0
 """How far ahead of the next one the best sentence counts as being, at most."""

@@ -1,16 +1,13 @@
 """The offline reader: which sentences of a text answer a question, word for word and in their place, or none."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 from agentic_memory_bank.engines.extractive.answering.judging import judged
-from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence
+from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Encode
 from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.phrases import QUESTION_WORDS
@@ -20,8 +17,6 @@ from agentic_memory_bank.tools.text.place import Place, Placed
 from agentic_memory_bank.tools.text.places import sentences_of
 from agentic_memory_bank.tools.text.terms import tokenize
 from agentic_memory_bank.tools.text.traditional import simplified
-
-Array = npt.NDArray[np.float32]
 
 LONGEST_QUESTION: Final = 8_000
 """Characters of a question that are read: what follows is material that was pasted behind it."""
@@ -47,9 +42,6 @@ _MOST_PARTS: Final = 4
 _MOST_REPLACED: Final = 4
 """How often in a row a sentence is taken to have been replaced; two that replace each other hold neither."""
 
-_SHORT: Final = 40
-"""Sentences of fewer characters, and rows, are compared by meaning with their place before them."""
-
 _DIRECTIVES: Final = "image|figure|code-block|code|sourcecode|highlight|contents|toctree|include|raw|list-table"
 """Directives of reStructuredText that hold no sentence."""
 _POINTER: Final = lazy_pattern(
@@ -73,7 +65,6 @@ class Passage:
         text: The whole text.
         score: How well it was found, from 0 to 1.
         placed: The sentences that may be quoted, in order, each with its place.
-        vectors: One L2-normalised row for each of them, or None where there are none: then words alone decide.
         replaced: Where sentences of it begin that do not hold, each with the one to quote instead: its passage, and
             where it begins there.
     """
@@ -82,7 +73,6 @@ class Passage:
     text: str
     score: float
     placed: Sequence[Placed]
-    vectors: Array | None = None
     replaced: Mapping[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
 
     @classmethod
@@ -118,12 +108,6 @@ class QuotedReading:
     missing: tuple[str, ...] = ()
 
 
-def index_text(text: str, place: Place) -> str:
-    """What stands for a sentence where meanings are compared: a short one says too little without its place."""
-    above = described(place)
-    return f"{above}\n{text}" if above and (place.kind == "row" or len(text) < _SHORT) else text
-
-
 def described(place: Place) -> str:
     """A place in words: names, headings, labels."""
     parts = (place.name, place.title, *place.headings, place.sender, place.lead_in, place.row, *place.columns)
@@ -145,28 +129,28 @@ _UNIT: Final = lazy_pattern(r"[(（\[]([^()（）\[\]]{1,12})[)）\]]")
 
 def quotes(
     question: str,
-    question_vector: Array | None,
     passages: Sequence[Passage],
     *,
+    encode: Encode | None = None,
     limit: int = 3,
     judge: Judge | None = None,
 ) -> list[Quote]:
     """Select the sentences that answer a question; see `read`."""
-    return list(read(question, lambda _: question_vector, passages, limit=limit, judge=judge).quotes)
+    return list(read(question, passages, encode=encode, limit=limit, judge=judge).quotes)
 
 
 def likeliest(question: str, passages: Sequence[Passage], *, limit: int = 3, judge: Judge | None = None) -> list[Quote]:
     """Select the sentences that are likeliest to answer a question, however unsure that is."""
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
-    return _select(question[:LONGEST_QUESTION], None, reads, limit, judge, least=0.0)
+    return _select(question[:LONGEST_QUESTION], reads, limit, judge, None, least=0.0)
 
 
 def read(
     question: str,
-    vector_of: Callable[[str], Array | None],
     passages: Sequence[Passage],
     *,
+    encode: Encode | None = None,
     limit: int = 3,
     judge: Judge | None = None,
 ) -> QuotedReading:
@@ -174,8 +158,9 @@ def read(
 
     Args:
         question: The question.
-        vector_of: Gives the L2-normalised vector of a question or a part of one, or None.
         passages: Where to look.
+        encode: Makes the vectors of the question, or of a part of one, and of the sentences that are compared with it.
+            Default: words alone decide.
         limit: How many quotes at most for each part.
         judge: Reads the likeliest sentences beside the question. Default: words and vectors alone decide.
 
@@ -185,9 +170,9 @@ def read(
     question = question[:LONGEST_QUESTION]
     best = max((passage.score for passage in passages), default=0.0)
     reads = [one for passage in passages for one in reads_of(passage, best)]
-    found, missing = _select(question, vector_of(question), reads, limit, judge), list[str]()
+    found, missing = _select(question, reads, limit, judge, encode), list[str]()
     for part in parts_of(question):
-        own = _of_part(part, question, vector_of, reads, judge)
+        own = _of_part(part, question, reads, judge, encode)
         if not own and not any(_holds(part, quote, passages) for quote in found):
             missing.append(part)
         found += own
@@ -264,26 +249,20 @@ class Read:
 
 
 def _of_part(
-    part: str,
-    question: str,
-    vector_of: Callable[[str], Array | None],
-    reads: Sequence[Read],
-    judge: Judge | None,
+    part: str, question: str, reads: Sequence[Read], judge: Judge | None, encode: Encode | None
 ) -> list[Quote]:
     """What answers a part of a question; a short one is asked with the whole before it is asked alone."""
     terms = len(tokenize(part))
     texts = [part] if terms >= _TELLING else [f"{part} {question}", *([part] if terms >= _ALONE else [])]
-    return next((own for text in texts if (own := _select(text, vector_of(text), reads, 1, judge))), [])
+    return next((own for text in texts if (own := _select(text, reads, 1, judge, encode))), [])
 
 
 def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
     """The sentences of a passage as they are judged, given the score of the passage that was found best."""
     found = max(0.0, passage.score) / best if best > 0 else 1.0
     before: list[Placed] = []
-    for number, one in enumerate(passage.placed):
-        place, vector = one.place, None
-        if passage.vectors is not None and np.any(passage.vectors[number]):
-            vector = passage.vectors[number]
+    for one in passage.placed:
+        place = one.place
         if before and (before[-1].place.headings != place.headings or place.kind in ("row", "heading")):
             before = []
         near = " ".join(passage.text[other.start : other.end] for other in before)
@@ -300,7 +279,6 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
             place.sender,
             place.kind,
             found,
-            vector,
         )
         yield Read(passage, one, unit)
         before = [*before[:1], one]  # what a section opens with, and what comes right before
@@ -308,15 +286,15 @@ def reads_of(passage: Passage, best: float = 1.0) -> Iterator[Read]:
 
 def _select(
     question: str,
-    vector: Array | None,
     reads: Sequence[Read],
     limit: int,
     judge: Judge | None,
+    encode: Encode | None,
     *,
     least: float = SURE,
 ) -> list[Quote]:
     """The likeliest sentence if it is sure enough, and others that are likely beside it."""
-    asked = AskedQuestion(simplified(question), _known(vector), [read.unit for read in reads])
+    asked = AskedQuestion(simplified(question), [read.unit for read in reads], encode)
     if not asked.can_be_answered:
         return []
     judgement = judged(asked, judge)
@@ -351,11 +329,6 @@ def _holding(read: Read, standing: Mapping[tuple[str, int], Read]) -> Read | Non
             return None
         read = standing[instead]
     return None
-
-
-def _known(vector: Array | None) -> Array | None:
-    """A vector, unless it is all zeros, which is how those come that could not be made."""
-    return vector if vector is not None and bool(np.any(vector)) else None
 
 
 def _repeats(unit: CandidateSentence, other: CandidateSentence) -> bool:

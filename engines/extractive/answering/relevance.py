@@ -7,7 +7,7 @@ holds the kind of thing asked for.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -33,7 +33,9 @@ from agentic_memory_bank.tools.text.names import names_and_numbers, numbers_with
 from agentic_memory_bank.tools.text.terms import tokenize
 
 Numbers = npt.NDArray[np.float64]
-Vector = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32]
+Encode = Callable[[Sequence[str]], Vectors]
+"""Makes an L2-normalised row of each text, or a row of zeros where there is none to be had."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,6 @@ class CandidateSentence:
         sender: Who wrote the mail it stands in, if it does.
         kind: What it is part of, as `tools.text.places` names it.
         found: How well the text around it was found, beside the best: from 0 to 1.
-        vector: L2-normalised, or None.
     """
 
     text: str
@@ -60,7 +61,6 @@ class CandidateSentence:
     sender: str = ""
     kind: str = "text"
     found: float = 1.0
-    vector: Vector | None = None
 
     @cached_property
     def words(self) -> "_Words":
@@ -82,6 +82,16 @@ class CandidateSentence:
     def near_words(self) -> "_Words":
         """The words around it."""
         return _Words.of(self.near)
+
+    @property
+    def index_text(self) -> str:
+        """What stands for it where meanings are compared: a short one says too little without its place."""
+        return f"{self.place}\n{self.text}" if self.place and (self.kind == "row" or self.is_short) else self.text
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it has few characters."""
+        return len(self.text) < _SHORT
 
 
 _FIELD: Final = re.compile(
@@ -145,6 +155,7 @@ _ECHOED: Final = (0, 1, 2, 3, 4)
 _NOWHERE: Final = 9
 _PLACE: Final = 120
 """Characters of a place that are read before a sentence."""
+_SHORT: Final = 40
 _MOST_WORDS: Final = 60
 """Words of a question that are looked for; of a longer one, those it begins with."""
 _IN_HEADINGS: Final = ("date", "version", "weekday")
@@ -156,10 +167,10 @@ _NAME: Final = 0.5
 class AskedQuestion:
     """A question, read for the sentences among which its answer is looked for."""
 
-    def __init__(self, question: str, vector: Vector | None, units: Sequence[CandidateSentence]) -> None:
-        self._question, self._vector, self._units = question, vector, units
+    def __init__(self, question: str, units: Sequence[CandidateSentence], encode: Encode | None = None) -> None:
+        self._question, self._units, self._encode = question, units, encode
         self._is_chinese = is_cjk(question)
-        self._is_blind = self._is_chinese or vector is None or all(unit.vector is None for unit in units)
+        self._is_blind = self._vector is None
         self._kinds = asked_for(question)
         self._names = frozenset(term for name in sorted(names_and_numbers(question)) for term in tokenize(name))
         speakers = frozenset(term for unit in units for term in tokenize(unit.speaker))
@@ -174,6 +185,14 @@ class AskedQuestion:
     def question(self) -> str:
         """The question."""
         return self._question
+
+    @cached_property
+    def _vector(self) -> Vectors | None:
+        """The vector of the question; None where there is none, or where the local model says little of it."""
+        if self._encode is None or self._is_chinese or not self._units:
+            return None
+        (vector,) = self._encode([self._question])
+        return vector if np.any(vector) else None
 
     @property
     def placed_texts(self) -> list[str]:
@@ -207,8 +226,17 @@ class AskedQuestion:
         """The share of what the question says that stands in no sentence and in no place, in whatever words."""
         return float(self._weights @ ~self._stands(_SAID).any(axis=1))
 
+    def cosines(self, numbers: Sequence[int]) -> Numbers:
+        """How near some of the sentences are to the question by meaning, from 0; all 0 where there are no vectors."""
+        near = np.zeros(len(numbers))
+        readable = [place for place, number in enumerate(numbers) if not is_cjk(self._units[number].text)]
+        if self._encode is not None and self._vector is not None and readable:
+            vectors = self._encode([self._units[numbers[place]].index_text for place in readable])
+            near[readable] = np.maximum(0.0, vectors @ self._vector)
+        return near
+
     def of_units(self) -> Numbers:
-        """The features of each sentence, a row each, in the order of `judging.WEIGHTS`."""
+        """The features of each sentence by its words, a row each, in the order of `judging.WEIGHTS`."""
         shares = np.array([self._weights @ (self._levels == level) for level in _LEVELS]).T
         rows = [self._features(unit, found) for unit, found in zip(self._units, shares.tolist(), strict=True)]
         return np.array(rows, float)
@@ -274,7 +302,6 @@ class AskedQuestion:
         return any(token.level(unit) in _SAID for unit in self._units)
 
     def _features(self, unit: CandidateSentence, shares: Sequence[float]) -> list[float]:
-        cosine = self._cosine(unit)
         amends = float(AMENDS.search(f"{unit.place}\n{unit.text}") is not None)
         fits, size = self._fits(unit), len(unit.words.terms)
         placed = not fits and any(holds(kind, unit.place, self._names) for kind in self._kinds if kind in _IN_HEADINGS)
@@ -282,7 +309,7 @@ class AskedQuestion:
             *shares,
             shares[0] * self._is_blind,
             shares[1] * self._is_blind,
-            cosine,
+            0.0,  # by words alone: see `judging.features_of`
             self._is_chinese != is_cjk(unit.text),
             fits,
             bool(self._kinds) and not fits and not placed,
@@ -299,17 +326,12 @@ class AskedQuestion:
             math.log(1 + size) / 4,
             size < 3,
             amends,
-            amends * (shares[0] + shares[1] + cosine),
+            amends * (shares[0] + shares[1]),
             min(1.0, sum(term not in self._said for term in unit.words.terms) / 3),
             bool(self._about and unit.speaker) and self._about.isdisjoint(tokenize(unit.speaker)),
             unit.found - 1.0,
             "place" not in self._kinds and POINTS.search(unit.text) is not None,
         ]
-
-    def _cosine(self, unit: CandidateSentence) -> float:
-        if self._is_blind or self._vector is None or unit.vector is None or is_cjk(unit.text):
-            return 0.0
-        return max(0.0, float(unit.vector @ self._vector))
 
     def _fits(self, unit: CandidateSentence) -> bool:
         """Whether it holds the kind of thing asked for; of a person, whoever speaks of themselves is one."""

@@ -7,7 +7,7 @@ who does something by who does it now. All that a correction says must be that v
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -20,6 +20,8 @@ from agentic_memory_bank.engines.extractive.remembering.amendments_chinese impor
 )
 from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, is_supposed
+from agentic_memory_bank.engines.extractive.remembering.rejected import rejected_in
+from agentic_memory_bank.engines.extractive.remembering.value_patterns import EMPTY, KIND_PATTERNS, kinds_in, rest_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import QUESTION_END, sentences
@@ -66,26 +68,7 @@ _BEGINS_ANEW: Final = lazy_pattern(r"\A\W*(?:(?:and|so|but|now|then) )*(?:i|we|h
 _PARTS: Final = lazy_pattern(r"(?:(?!\s(?:so|because|since|but|as)\s|\s[-–—]\s)[^,;:.!\n]|[.:,](?=\d))+", re.IGNORECASE)
 """The parts of a correction, of which one is the new value; the others say why."""
 _JOINED: Final = lazy_pattern(r"\A\s*(?:so|because|since|but|as|and|it's|–|—|-)\s+", re.IGNORECASE)
-_EMPTY: Final = frozenset(
-    tokenize(
-        "it that this they them these those we you he she us me one there go going went gone do doing did done have"
-        " having had get getting got gotten make made take took pick picked choose chose choice decide decided settle"
-        " settled end ended up say said see mean meant think thought put move moved change changed switch switched push"
-        " pushed bring brought extend extended bump bumped raise raised cut back forward down out off now then day days"
-        " nowadays instead actually sorry wait no nah yes oh well scratch scrap strike correction mistake wrong right"
-        " misread hang hold plan plans heart mind after all final finally just only more less week weeks later earlier"
-        " swapped turn turns second thoughts thought new so okay please book booked call called quote evening morning"
-        " afternoon night am pm a.m p.m half past quarter o'clock hour month year dollar pound euro quid buck grand k"
-    )
-)
-"""Words of a correction that name nothing."""
-_NAME: Final = lazy_pattern(r"(?<![\w'’])[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?:['’]s)?(?![\w'’])(?: [A-Z][a-z]+)*")
-_CLOCK: Final = lazy_pattern(
-    r"\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?[ap]\.?m\b|\b(?:half|quarter) (?:past|to) \w+|\b\w+ o['’]clock\b"
-    r"|\b(?:noon|midday|midnight)\b"
-    r"|\b\d{1,2}(?= (?:in the (?:morning|afternoon|evening)|at night))",
-    re.IGNORECASE,
-)
+
 _CHARGE: Final = frozenset(
     tokenize(
         "approve sign review check decide handle manage run lead own cover deal answer organise organize coordinate"
@@ -117,6 +100,17 @@ _WORD: Final = re.compile(r"\w[\w-]*")
 _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _DANGLES: Final = re.compile(r"(?<=\w) (?:on|in|at|by|to|the|a|an|with|for|of|from)\Z", re.IGNORECASE)
 """What leads to the old value and says nothing without it."""
+_CLAUSE: Final = lazy_pattern(
+    r"\b(?:is|are|was|were|am|will|can't|can|have|has|had|he|she|they|we|i)\b|'(?:s|re|m|ve|ll)\b", re.IGNORECASE
+)
+_COUNTED: Final = lazy_pattern(
+    r"\b(?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) "
+    r"(?P<noun>(?!(?:am|pm|percent|dollars?|pounds?|euros?|quid|bucks?|minutes?|mins?|hours?|seconds?|days?|weeks?"
+    r"|months?|years?|grand|to|in|at|on|is|or|and|for|of|with|more|times?)\b)[a-z]{3,20})\b",
+    re.IGNORECASE,
+)
+"""How many there are of something; how long something takes, or costs, is said of many things."""
+_AFTER_ALL: Final = lazy_pattern(r"\b(?:actually|after all)\W*\Z", re.IGNORECASE)
 _EDGES: Final = " \t\n,;:.!?，。；：！、"
 
 
@@ -149,10 +143,12 @@ def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Ame
     if _ENDS_STORY.match(said):
         last = max((place for place, one in enumerate(before) if one.strip()), default=0)
         before = [one if place == last else "" for place, one in enumerate(before)]
+    if (change := _found(before, rejected_in(said))) is not None:
+        return change
     if is_cjk(said):
         return _found(before, amended_in_chinese(said, is_answer=is_answer))
     plain = said.replace("’", "'")
-    for reader in (_of_denied, _of_doer, _of_value):
+    for reader in (_of_denied, _of_doer, _of_count, _of_value):
         if reader is _of_value and is_answer and not _SURELY.search(plain):
             continue
         if (match := reader(plain)) is not None:
@@ -235,12 +231,14 @@ def _found(before: Sequence[str], matcher: Matcher | None) -> Amendment | None:
 
 def _clause_of(sentence: str, matcher: Matcher) -> tuple[Span, Span] | None:
     """The last clause of a sentence that holds a value and says of what, with further values behind it."""
-    end = 0
-    for low, high in reversed(list(clause_spans(sentence))):
+    end, spans = 0, list(clause_spans(sentence))
+    for before, (low, high) in reversed([*zip([None, *spans], spans, strict=False)]):
         old = matcher(sentence[low:high])
         frame = old and _frame(sentence[low:high], old)
         if frame is not None:
             return _moved(frame, low), (low, end or high)
+        if old and before and not matcher(sentence[slice(*before)]):  # hardly more than a value: what of stands before
+            return _bare(sentence, before), (low, end or high)
         end = (end or high) if old else 0
     return None
 
@@ -304,7 +302,7 @@ def _of_doer(said: str) -> Matcher | None:
     if found is None or not (_TURNED.search(said) or _TAKES_BACK.search(said) or "tak" in found["rest"]):
         return None
     rest = _without_marks(found["rest"])
-    verb = frozenset(tokenize(rest)) - (_EMPTY - _CHARGE)
+    verb = frozenset(tokenize(rest)) - (EMPTY - _CHARGE)
     if _DOES_IT.match(rest.strip()):
         verb = frozenset()
     elif not verb or len(verb) > 1 or (not verb & _CHARGE and not any(map(of_term, verb))):
@@ -328,45 +326,41 @@ def _alike(verb: frozenset[str], deed: frozenset[str]) -> bool:
     return not ours.isdisjoint(theirs)
 
 
+def _of_count(said: str) -> Matcher | None:
+    """Another number of the same things: "actually make it 2 waiters", "we're staying 5 nights actually"."""
+    counted = [*_COUNTED.finditer(said)]
+    if len({one["noun"] for one in counted}) != 1 or not (_TAKES_BACK.search(said) or _AFTER_ALL.search(said)):
+        return None
+    number, noun = counted[0]["number"], counted[0]["noun"].casefold().removesuffix("s")
+
+    def matcher(clause: str) -> Span | None:
+        others = (one for one in _COUNTED.finditer(clause) if one["number"].casefold() != number.casefold())
+        return next((one.span() for one in others if one["noun"].casefold().removesuffix("s") == noun), None)
+
+    return matcher
+
+
 def _of_value(said: str) -> Matcher | None:
     """A day, a time, an amount or a name, and nothing that it would be a value of."""
     takes_back, turned = _TAKES_BACK.search(said) is not None, _TURNED.search(said) is not None
     if not (takes_back or turned):
         return None
     parts = [_JOINED.sub("", part[0]) for part in _PARTS.finditer(_without_marks(said))]
-    valued = [part for part in parts if _kinds(part)]
-    if not valued or _rest(part := valued[0]) or not (len(valued) == 1 or all(map(_rest, valued[1:]))):
+    valued = [part for part in parts if kinds_in(part)]
+    if not valued or rest_of(part := valued[0]) or not all(map(_says_why, valued[1:])):
         return None  # of further values the others say why
     if not takes_back and (any(map(_BEGINS_ANEW.match, parts)) or _SUBJECT.match(said)):
         return None
-    return _holder(_KIND_PATTERNS[_kinds(part)[0]], besides=part)
+    return _holder(KIND_PATTERNS[kinds_in(part)[0]], besides=part)
+
+
+def _says_why(part: str) -> bool:
+    """Whether a further value in a correction only says why."""
+    return bool(rest_of(part)) or _CLAUSE.search(part) is not None
 
 
 def _without_marks(said: str) -> str:
     return _TURNED.sub(" ", _TAKES_BACK.sub(" , ", said))
-
-
-def _kinds(part: str) -> list[str]:
-    """The kinds of value that a part of a correction gives, the surest first."""
-    if _CLOCK.search(part):
-        return ["clock"]
-    kinds = value_kinds(part)
-    if "day" in kinds or _DAY.search(part):
-        return ["day"]
-    if kinds:
-        return ["amount"]
-    return ["name"] if any(_named(part)) else []
-
-
-def _named(words: str) -> Iterator[str]:
-    return (found[0] for found in _NAME.finditer(words) if frozenset(tokenize(found[0])) - _EMPTY)
-
-
-def _rest(part: str) -> frozenset[str]:
-    """What a part says besides its value."""
-    for pattern in (_CLOCK, _NAME):
-        part = pattern.sub(" ", part)
-    return frozenset(term for term in subject_terms(part) - _EMPTY if not value_kinds(term))
 
 
 def _holder(pattern: "re.Pattern[str]", besides: str = "") -> Matcher:
@@ -378,23 +372,3 @@ def _holder(pattern: "re.Pattern[str]", besides: str = "") -> Matcher:
         return (spans[0][0], spans[-1][1]) if spans else None
 
     return matcher
-
-
-_INNER_NAME: Final = lazy_pattern(r"(?<=[\w,] )(?!I\b|I')[A-Z][a-z]+(?:[ -][A-Z][a-z]+)*(?:'s)?")
-_DAY: Final = lazy_pattern(
-    r"\b(?:(?:next|this|last|every) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b(?:(?: and|,| or| to) \w+days?)*"
-    r"|\b(?:the )?\d{1,2}(?:st|nd|rd|th)\b(?: (?:of )?[A-Z][a-z]{2,8})?"
-    r"|\b\d{1,2} (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
-    r"|\b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b(?: \d{1,2}(?:st|nd|rd|th)?)?|\b[Mm]ay\b(?: \d{1,2})?"
-    r"|\b(?:spring|summer|autumn|winter|easter|christmas|tomorrow)\b"
-    r"|\b(?:next|this|the following) (?:week|weekend|month|year)\b|\bthe (?:week|month) after(?: next)?\b",
-    re.IGNORECASE,
-)
-_AMOUNT: Final = lazy_pattern(
-    r"[$€£¥]?(?<![\d,.])\d[\d,.]*+(?: ?(?:k|m|grand|pounds?|euros?|dollars?|quid|bucks?|%|percent|kg|kilos?|people"
-    r"|guests|miles|km)\b)?"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundred|thousand|half|twice)\b",
-    re.IGNORECASE,
-)
-_KIND_PATTERNS: Final = {"clock": _CLOCK, "day": _DAY, "amount": _AMOUNT, "name": _INNER_NAME}

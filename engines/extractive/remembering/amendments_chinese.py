@@ -57,7 +57,9 @@ _SLOTS: Final = (
     ),
     (
         lazy_pattern(rf"\A(?:换成?|改成|改用|换用)(?P<new>(?!了){_WORD}{{1,6}})\Z"),
-        lazy_pattern(rf"(?:订在?|选了?|用|买|点了?|吃|喝)(?P<old>(?!的){_WORD}{{1,6}}?)(?=[，。；！,.!\s的]|$)"),
+        lazy_pattern(
+            rf"(?:订在?|选了?|用|买|(?<![\d一二两三四五六七八九十半几])点了?|吃|喝)(?P<old>(?!的){_WORD}{{1,6}}?)(?=[，。；！,.!\s的]|$)"
+        ),
     ),
 )
 """Kinds of value that have no form of their own, told by the word before them."""

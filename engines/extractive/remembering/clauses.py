@@ -90,6 +90,11 @@ def value_kinds(text: str) -> set[str]:
     return found | ({"amount"} if _AMOUNT.search(_DATE.sub(" ", text)) else set[str]())
 
 
+def days_in(text: str) -> list[Span]:
+    """Where days, months and holidays stand."""
+    return [found.span() for found in _DAY.finditer(text)]
+
+
 def clause_spans(text: str) -> Iterator[Span]:
     """Where the clauses of a text stand, the first forty of them."""
     for number, found in enumerate(_CLAUSE.finditer(text)):

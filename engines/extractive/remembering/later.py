@@ -16,14 +16,13 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.remembering.alike import are_alike, are_of_one
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, tells_change
 from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.ended import LONGEST, ended_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 from agentic_memory_bank.tools.text.terms import tokenize
 
-LONGEST: Final = 300
-"""Characters of a message that is read so; who writes more says what it is about."""
 LONGEST_OLD: Final = 2_000
 """Characters of an earlier memory that is looked into."""
 
@@ -64,6 +63,7 @@ _VERB: Final = lazy_pattern(
     r"\b(?:i|he|she|they|we|it|you|who|is|are|was|were|am|has|have|had|will|would|can|goes?)\b|'(?:m|s|re|ve|ll)\b",
     re.IGNORECASE,
 )
+_PREPOSITION: Final = lazy_pattern(r"\b(?:at|in|on|for|with|from|of|by|to)\b", re.IGNORECASE)
 _FOLLOWS: Final = lazy_pattern(r"\s*(?:so|which|that's why|hence)\b|\s*(?:所以|因此|这样)", re.IGNORECASE)
 """What is only so because of what stands before it."""
 _STOP: Final = lazy_pattern(r"[.!?。！？\n]|\s-\s")
@@ -72,26 +72,6 @@ _QUOTED: Final = lazy_pattern(r"[\"“”「『]")
 _PRONOUN: Final = (
     r"(?!(?:It|That|This|They|There|He|She|The|My|Our|Your|What|Not|You|When|If|So|And|But|Now|Then|Today)\b)"
 )
-_TO_THE_END: Final = (
-    r"(?=,|;|[.!?](?!\d)|:|\s(?:because|since|as|so|and|but|after|when|now|for good|last|this|next)\b|\Z)"
-)
-_ENDED: Final = lazy_pattern(
-    r"\b(?:don't|doesn't|do not|does not|can't|cannot|won't|'m not|am not|'re not)"
-    r" (?P<a>[^,.;!?]{2,50}?) (?:any ?more|any longer)\b"
-    rf"|\bno longer (?P<b>[^,.;!?]{{2,50}}?){_TO_THE_END}"
-    r"|\b(?:gave up|given up|giving up|packed in|dropped out of|dropping out of"
-    r"|pulled out of|(?:done|finished) with(?= \w+ing\b| (?:the|my|our)\b)"
-    r"|sold|traded(?: in)?|got(?:ten)? rid of|cancell?ed|stopped(?= \w+ing\b| (?:the|my|our)\b)"
-    rf"|quit(?= \w+ing\b| (?:the|my|our)\b)) (?P<c>[^,.;!?]{{2,50}}?)(?: in| off)?{_TO_THE_END}",
-    re.IGNORECASE,
-)
-"""What is not done, or not had, any more."""
-_ENDED_CHINESE: Final = lazy_pattern(
-    r"(?P<a>[\u4e00-\u9fffA-Za-z]{2,10}?)(?:早就|已经|都|也|给)?(?:卖|退|停|取消|黄|转让|送人|戒|退掉|卖掉|捐|送给[^，。]{1,6}?)了"
-    r"(?![\d一二两三四五六七八九十百千万几])"
-    r"|不(?:再)?(?P<b>(?![用行对错见好得知是到少多管说要过如同会能想敢来去明懂清])[\u4e00-\u9fff]{2,4}?)了(?=[，。！,.!\s]|改|换|\Z)"
-)
-_ONCE: Final = lazy_pattern(r"(?:[今明昨后][天晚早]|[这下上][次周回])[^，。！？]{0,12}\Z")
 _HAS_NAME: Final = lazy_pattern(rf"(?<=[\w,] ){_PRONOUN}[A-Z][a-z]+")
 _SOMEBODY: Final = lazy_pattern(
     rf"(?<=[\w,] )(?:{_PRONOUN}[A-Z][a-z]+|[Hh]e|[Ss]he|[Tt]hey)\b|[他她]|[小老阿晓][\u4e00-\u9fff](?=[也都又最现]|\Z)"
@@ -227,15 +207,21 @@ def outdated(new: str, old: str) -> list[Span]:
     tests = [test for reader in readers if (test := reader(plain)) is not None]
     spans = list(clause_spans(old)) if tests else []
     gone = [span for span in spans if any(test(old[slice(*span)]) for test in tests) and not _differ(old, span, new)]
-    led = [before for before, span in pairwise(spans) if span in gone and _goes_with(old, before, span)]
+    ended = frozenset[str]().union(*(_things(thing) for thing, _ in ended_in(plain)))
+    led = [before for before, span in pairwise(spans) if span in gone and _goes_with(old, before, span, ended)]
     follow = [after for span, after in pairwise(spans) if span in gone and _FOLLOWS.match(old[slice(*after)])]
     return sorted({*gone, *led, *follow})
 
 
-def _goes_with(text: str, before: Span, span: Span) -> bool:
-    """Whether a clause only adds to the one before it, and says nothing by itself: "the job, three days at a bank"."""
+def _goes_with(text: str, before: Span, span: Span, ended: frozenset[str]) -> bool:
+    """Whether a clause only adds to the one before it, and says nothing by itself: "the job, three days at a bank".
+
+    What is over may as well be one of several things: "the statin at night, ramipril in the morning".
+    """
     clause = text[slice(*span)]
-    return not (is_cjk(clause) or _VERB.search(clause) or _STOP.search(text[before[1] : span[0]]))
+    if is_cjk(clause) or _VERB.search(clause) or _STOP.search(text[before[1] : span[0]]):
+        return False
+    return ended.isdisjoint(_things(_PREPOSITION.split(clause)[0]))
 
 
 def like_value(new: str, old: str) -> list[Span]:
@@ -278,15 +264,12 @@ Test = Callable[[str], bool]
 
 
 def _over(text: str) -> bool:
-    ended = _ENDED_CHINESE if is_cjk(text) else _ENDED
-    return ended.search(text) is not None or any(event.search(text) for event, _ in _STATES)
+    return bool(ended_in(text)) or any(event.search(text) for event, _ in _STATES)
 
 
 def _given_up(new: str) -> Test | None:
     """What is not done any more, by all of its words."""
-    pattern = _ENDED_CHINESE if is_cjk(new) else _ENDED
-    ends = [one for one in pattern.finditer(new) if not _ONCE.search(new[: one.start()])]
-    found = [(_things(next(filter(None, one.groups()))), _doer(new[: one.start()])) for one in ends]
+    found = [(_things(thing), _doer(new[:start])) for thing, start in ended_in(new)]
     given = [(words, who) for words, who in found if words]
     given = [(words, who) for words, who in given if who.casefold() not in ("he", "she", "they", "他", "她")]
     return (lambda clause: any(words <= _things(clause) and who in clause for words, who in given)) if given else None

@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.antecedents import named_thing
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced, without
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, topical_terms
+from agentic_memory_bank.engines.extractive.remembering.ended import narrowed
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.labels import labelled
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, like_value, may_change, outdated
@@ -41,6 +42,9 @@ CLASH_COSINE: Final = 0.6
 """Cosine from which texts that state no attribute in common are compared for a contradiction: in dialogues, what is
 less alike only seems to clash."""
 
+LEAST_LEFT: Final = 2
+LEAST_LEFT_CHINESE: Final = 3
+"""Index terms from which what is left of a memory is kept."""
 MOST_CLAIMS: Final = 40
 """How many claims of a memory are compared, each with each of the other's; nobody states more in one."""
 
@@ -213,6 +217,7 @@ def _by_change(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Re
     gone = _amended(fact, known)
     if not gone and not is_of_another(fact.words, known.words):
         gone = replaced(fact.words, known.words, topical) or outdated(fact.words, known.words)
+        gone = narrowed(fact.words, known.words, gone)
     return _without_clauses(fact, known, gone) if gone else None
 
 
@@ -246,10 +251,16 @@ def _without_clauses(fact: Fact, known: ExistingMemory, gone: Sequence[Span]) ->
     """A memory without the clauses that a new one replaces."""
     left = without(known.words, [*gone])
     left = _named(left, known.words)
-    is_left = says_enough(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
+    is_left = _says_something(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
     still = {known.id: left} if is_left else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
+
+
+def _says_something(left: str) -> bool:
+    """Whether what is left of a memory is kept: less than what is drawn, as it was told together with the rest."""
+    terms = len(set(tokenize(left)))
+    return says_enough(left) or terms >= (LEAST_LEFT_CHINESE if is_cjk(left) else LEAST_LEFT)
 
 
 def _amended(fact: Fact, known: ExistingMemory) -> list[Span]:

@@ -62,7 +62,7 @@ _ADDS: Final = lazy_pattern(
 )
 """How people tell of something that comes beside what is there."""
 _VALUES: Final = frozenset[Kind](
-    ("money", "duration", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
+    ("money", "duration", "age", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
 """Kinds of which there is one value at a time."""
 _LEAST: Final = 1e-3

@@ -20,6 +20,7 @@ from agentic_memory_bank.engines.conversation import (
 from agentic_memory_bank.engines.extractive.answering.helping import SHARE_OF_BEST, MessageReading
 from agentic_memory_bank.engines.extractive.answering.likeness import MOST_READ, Likeness, shown_text
 from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
+from agentic_memory_bank.engines.extractive.answering.whose import are_of_others
 from agentic_memory_bank.engines.extractive.reading.dates import (
     day_of,
     event_asked_before,
@@ -54,6 +55,7 @@ __all__ = [
     "Told",
     "amended_later",
     "in_both",
+    "are_of_others",
     "asked_for",
     "attribute_asked_for",
     "day_of",

@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.conversation import (
     Likeness,
     MessageReading,
     Told,
+    are_of_others,
     attribute_asked_for,
     day_of,
     event_asked_before,
@@ -290,14 +291,16 @@ def _names_one_of(speakers: Iterable[str], query: str) -> bool:
 def worth_reading(query: str, found: Sequence[MemoryHit]) -> list[MemoryHit]:
     """Those that were found best.
 
-    Left out is what the assistant said where nobody asks for it, as mostly it only echoes, and what the user only asked
-    earlier: it is most like the same question, and answers nothing.
+    Left out is what the assistant said where nobody asks for it, as mostly it only echoes, what the user only asked
+    earlier, which is most like the same question and answers nothing, and what they told of others.
     """
     if not asks_the_assistant(query):
         found = [one for one in found if one.record["type"] != "verbatim" or _speaker(one) != ASSISTANT]
     if not _ASKED_BEFORE.search(query):
         found = [one for one in found if not _only_asks(one)]
-    return [*found[:READ]]
+    found = found[:READ]
+    others = are_of_others(query, [unattributed(one.record["text"])[2][:MOST_READ] for one in found])
+    return [one for one, is_other in zip(found, others, strict=True) if not is_other or _named_speaker(one)]
 
 
 def _only_asks(found: MemoryHit) -> bool:

@@ -106,6 +106,12 @@ def is_held(memories: Memories, word: str) -> bool:
         "体检那事从记录里划掉吧",
         "面试的事当没发生过吧",
         "我借钱那件事别留在记录里了",
+        "can u forget where i live",
+        "erm could ya maybe not remember what I earn",
+        "stop remembering Dr Marlow",
+        "不用记Edgar了",
+        "能忘了阿伟吗？",
+        "我住哪儿是隐私，忘了它吧",
     ],
 )
 def test_a_request_to_forget_something_is_heard(said: str) -> None:
@@ -351,6 +357,38 @@ def test_what_is_more_is_shown_and_goes_after_a_yes_even_in_another_process(open
     assert not is_held(later, "Eva")
     assert is_held(later, "Oslo")
     assert "Malta" in after
+
+
+@pytest.mark.parametrize(
+    ("known", "also", "said", "yes", "name"),
+    [
+        (
+            "I'm seeing a therapist, Dr Marlow, on Mondays.",
+            "Dr Marlow says I worry too much.",
+            "please forget everything about my therapist",
+            "Yes.",
+            "Marlow",
+        ),
+        (
+            "我在看心理医生，姓骆，每周四下午去。",
+            "骆医生让我少喝咖啡，少熬夜。",
+            "把心理医生的事都忘了吧",
+            "是的。",
+            "骆",
+        ),
+    ],
+)
+def test_what_is_told_of_somebody_by_name_goes_with_what_they_are(
+    opened: Open, known: str, also: str, said: str, yes: str, name: str
+) -> None:
+    memories = opened()
+    know(memories, known, "I live in Oslo.", also)
+
+    say(memories, said)
+    say(memories, yes)
+
+    assert not is_held(memories, name)
+    assert is_held(memories, "Oslo")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from agentic_memory_bank.engines.extractive.answering import (
     quoting,
     second_reading,
     short_answers,
+    whose,
 )
 from agentic_memory_bank.engines.extractive.answering import relevance as likeness
 from agentic_memory_bank.engines.extractive.answering import wishes as wishes_about_answers
@@ -268,6 +269,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.reading.number_words.han_year": lambda text: number_words.han_year(text[:8]),
     "engines.extractive.reading.number_words.small_number": lambda text: number_words.small_number(text[:8]),
     "engines.extractive.support.may_answer_all": lambda text: support.may_answer_all(f"{text}, and what is it?", text),
+    "engines.extractive.answering.whose.are_of_others": lambda text: whose.are_of_others(
+        "Where does Kim live?", [text]
+    ),
     "engines.extractive.answering.quoting.likeliest": lambda text: quoting.likeliest(text[:200], [quoted(text)]),
     "engines.extractive.answering.quoting.labelled": lambda text: quoting.labelled(
         text, Placed(0, len(text), Place(columns=(text,)), ((0, len(text)),))

@@ -23,6 +23,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
     ALL,
     AND_THE,
     BETWEEN_US,
+    BY_NAME,
     GOES_ON,
     INSTEAD,
     LEADS_ON,
@@ -50,8 +51,8 @@ _CLAUSE: Final = lazy_pattern(
 )
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
-    r"|btw|sorry|by the way|go ahead and|(?:could|can|would|will|should) you"
-    r"|you(?:'d)? (?:can|could|may|should|must|better)"
+    r"|btw|sorry|by the way|go ahead and|(?:could|can|would|will|should) (?:you|u|ya)"
+    r"|e+r+m*|u+h*m+|uh+|hm+|(?:you|u)(?:'d)? (?:can|could|may|should|must|better)"
     r"|you (?:need|have|ought) to|i(?:'d| would) (?:like|want|love|prefer) (?:you )?to|i (?:want|need) (?:you )?to"
     r"|let's|feel free to|do me a favou?r and|maybe|perhaps|if you (?:can|could)|safely)\b\W*){0,8}"
 )
@@ -289,7 +290,7 @@ def _named_before(before: list[str]) -> str:
 
 def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
     """What "it" stands for: the clauses before it, where they name something and say no more."""
-    if private := next((found["about"] for one in before if (found := PRIVATE.match(one))), ""):
+    if private := next((found["about"] or found["private"] for one in before if (found := PRIVATE.match(one))), ""):
         return private
     if spoken := next((found["about"] for one in (*before[-1:], *same) if (found := SPOKE.match(one))), ""):
         return "" if asked.is_idle else spoken
@@ -380,9 +381,10 @@ def _kept_not(rest: str) -> ForgetPhrase | None:
         return ForgetPhrase(found["about"])
     if (thing := _THING.match(rest)) and thing["about"]:
         return ForgetPhrase(thing["about"])
-    if _STORED.match(rest) and _ABOUT.search(rest):
-        return ForgetPhrase(rest)
-    return ForgetPhrase(rest) if _STORED.match(rest) and not _WORK.search(rest) and not _WAITING.search(rest) else None
+    if BY_NAME.match(rest):
+        return ForgetPhrase(rest, is_sure=False)
+    is_thing = _ABOUT.search(rest) or not (_WORK.search(rest) or _WAITING.search(rest))
+    return ForgetPhrase(rest) if _STORED.match(rest) and is_thing else None
 
 
 _WAITING: Final = lazy_pattern(r"\b\w{2,20}ing\b|\b(?:for|in|to|at|waiting)\b", re.IGNORECASE)

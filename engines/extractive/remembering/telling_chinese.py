@@ -92,6 +92,11 @@ _THIS_ZH: Final = lazy_pattern(
 )
 
 
+_CAN_YOU_ZH: Final = lazy_pattern(r"\s*(?:你|您)?(?:能不能|可不可以|能|可以)")
+_SOMEBODY_ZH: Final = lazy_pattern(
+    r"[A-Z][A-Za-z]{1,20}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff]{1,2}(?:医生|老师|教练|总)"
+)
+"""Somebody by name alone: 不用记Marcus了."""
 _MEMORY_ZH: Final = lazy_pattern("[忘记記存留没沒不删抹]")
 """What is done to memories, and not to things."""
 _IS_DONE_ZH: Final = lazy_pattern(r"[^把将请你您都给]{1,60}掉了")
@@ -138,7 +143,11 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
         is_sure = _TOLD_ZH.search(about) is not None
     elif found["kept"] and clause.rstrip().endswith("了"):
         is_sure = "着" in found["kept"] or "住" in found["kept"] or is_sure
-    return ForgetPhrase(about) if is_sure else None
+    if is_sure:
+        return ForgetPhrase(about)
+    is_request = found["kept"] or _CAN_YOU_ZH.match(clause)
+    who = about.removesuffix("吗")
+    return ForgetPhrase(who, is_sure=False) if is_request and _SOMEBODY_ZH.fullmatch(who) else None
 
 
 def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | None:

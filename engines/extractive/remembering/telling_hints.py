@@ -101,10 +101,15 @@ ALL: Final = lazy_pattern(
 PRIVATE: Final = lazy_pattern(
     r"\A\W*(?:(?:and|so|but|look|ok(?:ay)?) )?(?P<about>(?!(?:it|that|this|which|what)\b)\w[^.]{2,60}?)"
     r"(?:'s| is| are|'re) (?:\w+ )?"
-    r"(?:private|confidential|a secret|(?:nobody's|(?:his|her|their)(?: own)?) business|not mine to tell)\W*\Z",
+    r"(?:private|confidential|a secret|(?:nobody's|(?:his|her|their)(?: own)?) business|not mine to tell)\W*\Z"
+    r"|(?P<private>[^，。]{2,20}?)(?:是|属于)(?:我的|个人|我们家的?|他的|她的)?(?:隐私|秘密|私事)\W*\Z",
     re.IGNORECASE,
 )
 """What is named as private, in a clause before the wish: "Tom's divorce is private, please forget it"."""
+BY_NAME: Final = lazy_pattern(
+    r"\A\W*(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof)\.? )?[A-Z][\w-]{1,24}(?: [A-Z][\w-]{1,24})?(?:'s \w{2,20})?\W*\Z"
+)
+"""Somebody, or something of theirs, by name alone."""
 AND_THE: Final = lazy_pattern(
     r"(?:and|or|plus) (?:also )?(?:about )?(?P<what>(?:the|my|our|his|her|their) (?:\w+ ?){1,3})(?=,|\Z)", re.IGNORECASE
 )

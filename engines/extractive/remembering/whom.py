@@ -11,18 +11,26 @@ from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-_ROLE: Final = "|".join(sorted((re.escape(one) for one in ROLE_NAMES), key=len, reverse=True))
+_PROFESSION_WORDS: Final = (
+    "therapist counsellor counselor psychiatrist psychologist physio dentist doctor gp vet midwife lawyer solicitor"
+    " accountant trainer coach tutor teacher nanny childminder cleaner gardener hairdresser manager"
+    " 心理医生 心理咨询师 牙医 律师 教练 家教 保姆 钟点工 私教 导师"
+)
+_ROLE: Final = "|".join(sorted(map(re.escape, {*ROLE_NAMES, *_PROFESSION_WORDS.split()}), key=len, reverse=True))
 _CALLED: Final = lazy_pattern(
-    rf"\b(?P<role>(?i:{_ROLE})),?(?: is)?(?: called| named)? (?P<name>[A-Z][\w'-]{{1,24}})\b"
+    rf"\b(?P<role>(?i:{_ROLE})),?(?:'s| is)?(?: called| named)? (?:(?:Dr|Mr|Mrs|Ms|Miss|Prof)\.? )?"
+    rf"(?P<name>[A-Z][\w'-]{{1,24}})\b"
+    rf"|(?P<role_family>{_ROLE})[，,]?姓(?P<family>[\u4e00-\u9fff])"
     rf"|(?P<role_zh>{_ROLE})(?:名?叫|是)?(?P<name_zh>(?![不没也都在说想要会能还就又今明昨去来给跟和与回我你他她的])"
     r"[\u4e00-\u9fff]{2,3}?)(?=[在是也占想说的和跟住去要做当读每送给]|[，,。、；;！]|$)"
 )
 """What somebody is, with their name behind it: "my wife Heena", 女朋友佳宁."""
-_NICKNAME: Final = lazy_pattern(r"[老小阿](?![伴师板婆公家时孩区学姐哥妹弟爷奶太人外实的是])[\u4e00-\u9fff]")
+NICKNAME: Final = lazy_pattern(r"[老小阿](?![伴师板婆公家时孩区学姐哥妹弟爷奶太人外实的是])[\u4e00-\u9fff]")
 _OF_HER: Final = lazy_pattern(
     r"\b(?:him|her|them|that name|(?:his|her|their) (?:lot|name|stuff|things?))\b"
-    r"|\b(?:about|on|of|with|mentioned|know|knew) (?:my [a-z-]+ )?(?P<name>[\w'-]+)\W*\Z"
+    r"|\b(?:about|on|of|with|mentioned|know|knew) (?:my (?:[a-z-]+ )?)?(?P<name>[\w'-]+)\W*\Z"
     r"|(?:关于|有关|[跟和提起见到把将忘删清])[他她](?!们)|[他她]的?(?:那些|所有|一切|事儿?|东西|信息)|(?:这|那)个?人|名字"
+    r"|(?<=[\u4e00-\u9fff])的(?:所有|一切|全部)?(?:事情?|信息)"
     r"|姓(?P<family>[\u4e00-\u9fff])的",
     re.IGNORECASE,
 )
@@ -54,8 +62,8 @@ def names_by_role(texts: Sequence[str]) -> dict[str, set[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     for text in texts:
         for match in _CALLED.finditer(text):
-            role = (match["role"] or match["role_zh"]).casefold()
-            found[role].add(match["name"] or match["name_zh"])
+            role = (match["role"] or match["role_zh"] or match["role_family"]).casefold()
+            found[role].add(match["name"] or match["name_zh"] or match["family"] + role[-_LEAST:])
     return found
 
 
@@ -99,7 +107,7 @@ def _by_role(wish: str, called: dict[str, set[str]]) -> Iterator[set[str]]:
 
 def _by_name(wish: str, called: dict[str, set[str]], texts: Sequence[str], family: str) -> Iterator[set[str]]:
     if is_cjk(wish):
-        nicknames = {found[0] for text in texts for found in _NICKNAME.finditer(text)}
+        nicknames = {found[0] for text in texts for found in NICKNAME.finditer(text)}
         known = {name for names in called.values() for name in names} | nicknames
         yield from (
             {name, name[-_LEAST:]} for name in known if name in wish or (len(name) > _LEAST and name[1:] in wish)

@@ -106,6 +106,7 @@ def test_what_is_taken_back_without_its_name_is_replaced(old: str, new: str, val
         ("Gran has a cold so Ned walks the dog.", "the inn fell through, we're at the Crown instead"),
         ("The cake takes 3 eggs.", "sorry, 20 minutes late, we have 4 kids in the car"),
         ("Ned walks the dog.", "Ned is out of coffee now"),
+        ("Ned walks the dog.", "Ned's off to Leeds now, Ines too"),
         ("周末去婺源，六点集合。", "发烧了，换头孢了"),
         ("我在公司附近租房。", "公司太远了，打算换个地方"),
         ("聚餐订在海底捞。", "我换了新手机。"),

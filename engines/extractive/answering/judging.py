@@ -80,8 +80,8 @@ def of_sureness(asked: AskedQuestion, features: Numbers, scores: Numbers) -> Num
 
 def _stands_out(cosines: Numbers, best: float) -> float:
     """How far the best sentence is nearer to the question than the others: how near any is differs with the text."""
-    near = cosines[cosines > 0]
-    return float(best - near.mean()) / (4 * float(near.std() + _LEAST_SPREAD)) if near.size else 0.0
+    compared = np.sort(cosines)[-COMPARED:]
+    return float(best - compared.mean()) / (4 * float(compared.std() + _LEAST_SPREAD)) if compared.any() else 0.0
 
 
 # Printed by `benchmarks/fit_relevance.py`; "other speaker", "found", "new", "fills" and "points" are set by hand, as

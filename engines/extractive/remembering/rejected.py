@@ -14,7 +14,7 @@ from agentic_memory_bank.tools.text.spans import Span
 _TOO: Final = (
     r"too (?:early|late|far|expensive|pricey|dear|busy|loud|noisy|hot|cold|small|big|much|hard|soon|crowded|long)"
     r"|no good|not (?:going to work|possible|free|available)|full(?:y booked)?|sold out|booked(?: out| up| solid)?"
-    r"|out(?! of)|off|closed|not happening"
+    r"|(?:out|off)(?! (?:of|to|in|at|for|with|on|work|school|sick|and)\b)|closed|not happening"
 )
 _REJECTED: Final = lazy_pattern(
     rf"(?:^|[,;.!—-]\s*|\b(?:but|as|because|since|so|and|the|that)\s)"

@@ -101,6 +101,15 @@ def test_a_value_instead_of_another_is_a_correction_without_its_word() -> None:
     assert chinese.winner == 1
 
 
+def test_what_has_been_paid_by_then_was_due_before() -> None:
+    fee = [
+        DisputedClaim("报名费每人20元，含午餐。", "20元", "number"),
+        DisputedClaim("报名费为每人10元，已按20元缴费的居民退回差额。", "10元", "number"),
+    ]
+    verdict = settled(fee, ("通知", fee[0].text), ("更正", fee[1].text))
+    assert (verdict.outcome, verdict.winner) == ("holds", 1)
+
+
 def test_two_values_of_one_sentence_of_which_none_is_taken_back_decide_nothing_for_either() -> None:
     both = "The Meridian tower is 324 m or 330 metres tall."
     assert settled(HEIGHTS, LOW, HIGH, ("c", both)).outcome == "inconclusive"

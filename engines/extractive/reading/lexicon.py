@@ -372,8 +372,12 @@ LABELS: Final = _stems(
 """Nouns that a number after them tells apart from others of their kind ("room 12"): a name, not an amount."""
 WITHDRAWING: Final = (
     *("from", "instead of", "not", "previously", "formerly", "originally", "rather than", "no longer", "was"),
-    *("由", "从", "原定", "原定于", "原为", "而非", "不是", "原"),
+    *("由", "从", "原定", "原定于", "原为", "而非", "不是", "原", "已按", "原按", "曾按", "先前按", "此前按", "之前按"),
 )
 """What stands right before a value that a correction takes back."""
-REJECTING: Final = ("instead of", "not", "rather than", "no longer", "而非", "而不是", "不是")
-"""What stands right before a value that a sentence takes back in favour of another: a correction without its word."""
+REJECTING: Final = (
+    *("instead of", "not", "rather than", "no longer", "already paid", "have paid", "had paid"),
+    *("而非", "而不是", "不是", "已按", "原按", "曾按", "先前按", "此前按", "之前按"),
+)
+"""What stands right before a value that a sentence takes back in favour of another: a correction without its word. What
+has been paid by then was due before: 每人10元，已按20元缴费的退回差额."""

@@ -6,8 +6,8 @@ DIR is the folder of evaluation data. Each dialogue of LoCoMo is one conversatio
 graph is handed two turns at a time, and each session's end; then the dialogue is repeated until it has 1,000 turns.
 Each question is the next message of that conversation: the product's `conversation` graph fits what a model is shown,
 and what it shows is looked at. As in the product, a question is kept as a turn before the next one is asked, so that
-the last turns that are shown are questions; with `--set auto_store=` none is kept, and five of the dialogue's are. No
-model is asked: whoever judges is the engine that works offline.
+the last turns that are shown are questions; with `--set auto_store=false` none is kept, and five of the dialogue's
+are. No model is asked: whoever judges is the engine that works offline.
 
 *Context*: the tokens of all that is shown, as the product estimates them, roles and borders included.
 

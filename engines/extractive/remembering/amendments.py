@@ -18,9 +18,9 @@ from agentic_memory_bank.engines.extractive.remembering.amendments_chinese impor
     amended_in_chinese,
     taken_back_in_chinese,
 )
-from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms, value_kinds
+from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, is_supposed
-from agentic_memory_bank.engines.extractive.remembering.rejected import rejected_in
+from agentic_memory_bank.engines.extractive.remembering.rejected import SCRATCHES, rejected_in
 from agentic_memory_bank.engines.extractive.remembering.value_patterns import EMPTY, KIND_PATTERNS, kinds_in, rest_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -53,7 +53,6 @@ _ENDS_STORY: Final = lazy_pattern(
 )
 """How a story ends: that takes back what was said just before it at most."""
 _CHOSEN: Final = lazy_pattern(r"\b(?:went|gone|going|go) with\b|[定选]了")
-_SCRATCHES: Final = lazy_pattern(r"\b(?:scratch|scrap|strike) that\b", re.IGNORECASE)
 _SURELY: Final = lazy_pattern(r"\b(?:that|correction|wrong)\b", re.IGNORECASE)
 """What takes something back even where a question was to be answered."""
 _TURNED: Final = lazy_pattern(
@@ -100,9 +99,6 @@ _WORD: Final = re.compile(r"\w[\w-]*")
 _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _DANGLES: Final = re.compile(r"(?<=\w) (?:on|in|at|by|to|the|a|an|with|for|of|from)\Z", re.IGNORECASE)
 """What leads to the old value and says nothing without it."""
-_CLAUSE: Final = lazy_pattern(
-    r"\b(?:is|are|was|were|am|will|can't|can|have|has|had|he|she|they|we|i)\b|'(?:s|re|m|ve|ll)\b", re.IGNORECASE
-)
 _COUNTED: Final = lazy_pattern(
     r"\b(?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) "
     r"(?P<noun>(?!(?:am|pm|percent|dollars?|pounds?|euros?|quid|bucks?|minutes?|mins?|hours?|seconds?|days?|weeks?"
@@ -127,7 +123,7 @@ class Amendment(NamedTuple):
 
 def takes_back(said: str) -> bool:
     """Whether a sentence says that what was said before it is wrong: "scratch that"."""
-    return _SCRATCHES.search(said[:LONGEST]) is not None
+    return SCRATCHES.search(said[:LONGEST]) is not None
 
 
 def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Amendment | None:
@@ -356,7 +352,7 @@ def _of_value(said: str) -> Matcher | None:
 
 def _says_why(part: str) -> bool:
     """Whether a further value in a correction only says why."""
-    return bool(rest_of(part)) or _CLAUSE.search(part) is not None
+    return bool(rest_of(part)) or VERB.search(part) is not None
 
 
 def _without_marks(said: str) -> str:

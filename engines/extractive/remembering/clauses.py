@@ -25,6 +25,12 @@ _DAY: Final = lazy_pattern(
     r"|(?:星期|礼拜)[一二三四五六日天]|[\d一二三四五六七八九十]月|(?<!\d)\d{1,2}[号日](?![楼线院门馆])|国庆|元旦|春节|五一|过年",
     re.IGNORECASE,
 )
+VERB: Final = lazy_pattern(
+    r"\b(?:i|he|she|they|we|it|you|who|is|are|was|were|am|has|have|had|will|would|can|can't|do|does|did|goes?)\b"
+    r"|'(?:m|s|re|ve|ll)\b",
+    re.IGNORECASE,
+)
+"""A subject or a verb: a clause with one says something by itself, and is no mere item of a list."""
 _DATE: Final = lazy_pattern(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
 """Figures of a date, which are no amount."""
 _TURNING: Final = lazy_pattern(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")

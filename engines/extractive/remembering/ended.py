@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, days_in, value_kinds
+from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, days_in, value_kinds
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
@@ -45,10 +45,6 @@ _TAKES: Final = "[吃喝]"
 _AGE: Final = lazy_pattern(r"\d\s*岁|[一二三四五六七八九十]岁")
 _DETERMINERS: Final = r"(?:(?:the|my|our|some|a|an)\s+)?"
 _GOES_ON: Final = lazy_pattern(r"\A(?:and|or)\s+", re.IGNORECASE)
-_HAS_VERB: Final = lazy_pattern(
-    r"\b(?:i|he|she|they|we|it|you|is|are|was|were|am|has|have|had|will|would|can|do|does|did)\b|'(?:m|s|re|ve|ll)\b",
-    re.IGNORECASE,
-)
 _COUNT: Final = r"(?:[一二两三四五六七八九十]{1,3}|\d{1,3})[个位名条只斤瓶盒双件张份块杯碗片颗粒]半?"
 _COUNTED: Final = lazy_pattern(rf"{_COUNT}(?P<thing>(?:(?!{_COUNT})[\u4e00-\u9fff]){{1,4}})")
 _ENDS_COUNT: Final = lazy_pattern("[就也都够了吧呢和]")
@@ -114,7 +110,7 @@ def _first_item(text: str, span: Span, after: Span | None, thing: str) -> Span |
     """The first of several things, up to the next one: "I take [ramipril in the morning and] the statin at night"."""
     found = re.search(rf"(?<=\s){_DETERMINERS}{re.escape(thing)}\b", text[slice(*span)], re.IGNORECASE)
     going_on = _GOES_ON.match(text[slice(*after)]) if after else None
-    if found is None or after is None or going_on is None or _HAS_VERB.search(text[slice(*after)]):
+    if found is None or after is None or going_on is None or VERB.search(text[slice(*after)]):
         return None
     return found.start(), after[0] + going_on.end() - span[0]
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.alike import are_alike, are_of_one
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, tells_change
-from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, subject_terms
 from agentic_memory_bank.engines.extractive.remembering.ended import LONGEST, ended_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -59,10 +59,6 @@ _SUPPOSED: Final = lazy_pattern(
     r"|要是|如果|假如|万一|可能|也许|说不定|打算|考虑|想(?=换|改|辞|搬|卖)|[吗？?]",
 )
 _SAYS: Final = lazy_pattern(r"\b(?:says?|said|thinks?|thought|reckons?)\b|[说讲]|觉得", re.IGNORECASE)
-_VERB: Final = lazy_pattern(
-    r"\b(?:i|he|she|they|we|it|you|who|is|are|was|were|am|has|have|had|will|would|can|goes?)\b|'(?:m|s|re|ve|ll)\b",
-    re.IGNORECASE,
-)
 _PREPOSITION: Final = lazy_pattern(r"\b(?:at|in|on|for|with|from|of|by|to)\b", re.IGNORECASE)
 _FOLLOWS: Final = lazy_pattern(r"\s*(?:so|which|that's why|hence)\b|\s*(?:所以|因此|这样)", re.IGNORECASE)
 """What is only so because of what stands before it."""
@@ -219,7 +215,7 @@ def _goes_with(text: str, before: Span, span: Span, ended: frozenset[str]) -> bo
     What is over may as well be one of several things: "the statin at night, ramipril in the morning".
     """
     clause = text[slice(*span)]
-    if is_cjk(clause) or _VERB.search(clause) or _STOP.search(text[before[1] : span[0]]):
+    if is_cjk(clause) or VERB.search(clause) or _STOP.search(text[before[1] : span[0]]):
         return False
     return ended.isdisjoint(_things(_PREPOSITION.split(clause)[0]))
 

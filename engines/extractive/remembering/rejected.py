@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from agentic_memory_bank.engines.extractive.remembering.value_patterns import kinds_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
@@ -34,8 +35,7 @@ _REJECTED_CHINESE: Final = lazy_pattern(
     r"(?:太[多贵远早晚挤吵冷热忙难满]了?|不行|没空|没[房票位]了?|[满]了|订满了?|约满了?|去不了|来不了|来不及|关门了?|不方便)"
 )
 _GIVEN_FOR_CHINESE: Final = lazy_pattern(r"[改换](?![天个一])|还是[^，。]{1,8}吧|[挪推]到|就[定订去]")
-_TAKEN_BACK: Final = lazy_pattern(r"\bscratch that\b", re.IGNORECASE)
-_VALUE: Final = lazy_pattern(r"(?<=[\w,] )[A-Z]\w|\d|\b(?:half|noon)\b|\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
+SCRATCHES: Final = lazy_pattern(r"\b(?:scratch|scrap|strike) that\b", re.IGNORECASE)
 
 Matcher = Callable[[str], Span | None]
 
@@ -51,7 +51,7 @@ def rejected_in(said: str) -> Matcher | None:
     found = rejected.search(plain)
     if found is None or not given.search(plain):
         return None
-    if not is_cjk(plain) and not _TAKEN_BACK.search(plain) and not _VALUE.search(plain[found.end() :]):
+    if not is_cjk(plain) and not SCRATCHES.search(plain) and not kinds_in(plain[found.end() :]):
         return None
     old = found["old"]
     edge = "" if is_cjk(old) else r"(?![\d.:]*\d)(?:\s?[ap]m\b)?" if old[-1].isdigit() else r"(?!\w{4})"

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agentic_memory_bank.engines.extractive import contradictions
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import document_name, pair_key
-from agentic_memory_bank.state.interaction_tree import InteractionTree
+from agentic_memory_bank.state.interaction_tree import InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text, neighbours
 from agentic_memory_bank.state.settings import Settings
@@ -24,17 +24,17 @@ def retrieve(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps)
     Left out: neighbours it has already, memories it is in conflict with, pairs that were judged, and pairs too
     unlike to be worth a judgement.
     """
-    graph, settings = state["query_graph"], Settings.of(runtime)
+    graph, tree, settings = state["query_graph"], state["interaction_tree"], Settings.of(runtime)
     fresh = [node_id for node_id in state["fresh"] if node_id in graph["nodes"]]
     opponents = _opponents(graph)
     wanted = [(node_id, {*neighbours(graph, node_id), *opponents.get(node_id, ())}) for node_id in fresh]
-    found = deps.index(state, runtime).similar(graph, state["interaction_tree"], wanted, settings, in_turn=True)
+    found = deps.index(state, runtime).similar(graph, tree, wanted, settings, in_turn=True)
     candidates = {
-        node_id: [hit.id for hit in hits if _is_worth_judging(graph, node_id, hit, settings)]
+        node_id: [hit.id for hit in hits if _is_worth_judging(graph, tree, node_id, hit, settings)]
         for (node_id, _), hits in zip(wanted, found, strict=True)
     }
     near = [(node_id, [hit.id for hit in hits]) for (node_id, _), hits in zip(wanted, found, strict=True)]
-    for first, second in suspected(graph, state["interaction_tree"], near):
+    for first, second in suspected(graph, tree, near):
         _add(graph, candidates, first, second)
     candidates = {node_id: passed for node_id, passed in candidates.items() if passed}
     runtime.stream_writer({"stage": "retrieve", "pairs": sum(map(len, candidates.values()))})
@@ -60,12 +60,15 @@ def _opponents(graph: QueryGraph) -> dict[str, set[str]]:
     return opponents
 
 
-def _is_worth_judging(graph: QueryGraph, node_id: str, hit: Hit, settings: Settings) -> bool:
+def _is_worth_judging(graph: QueryGraph, tree: InteractionTree, node_id: str, hit: Hit, settings: Settings) -> bool:
     fresh, candidate = graph["nodes"][node_id], graph["nodes"][hit.id]
     if graph.get("judged", {}).get(pair_key(fresh, candidate)) in _SETTLED:
         return False
     texts = embedded_text(fresh), embedded_text(candidate)
-    return gate.passes(*texts, hit.cosine, english=settings.gate_english, chinese=settings.gate_chinese)
+    if gate.passes(*texts, hit.cosine, english=settings.gate_english, chinese=settings.gate_chinese):
+        return True
+    # a summary may leave out just the name that both speak of
+    return gate.shares_marks(*("\n".join(text_of(tree, a) for a in node["anchors"]) for node in (fresh, candidate)))
 
 
 MOST_DOCUMENTS = 8

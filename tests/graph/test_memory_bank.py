@@ -24,6 +24,7 @@ from agentic_memory_bank.engines.base import (
     Step,
     TopicSpans,
     TopicSummary,
+    TopicText,
 )
 from agentic_memory_bank.engines.extractive import ExtractiveEngine
 from agentic_memory_bank.graph.memory_bank import MemoryBank, build_memory_bank
@@ -303,6 +304,20 @@ def test_a_conflict_comes_before_a_merge_of_the_same_pair() -> None:
 
     assert [c["status"] for c in result["conflicts"]] == ["disputed"]
     assert "integrate" not in engine.calls
+
+
+def test_memories_whose_summaries_are_unlike_are_compared_where_their_texts_share_names() -> None:
+    def summed_up(topics: Sequence[TopicText]) -> list[TopicSummary]:
+        return [TopicSummary(topic.text.split(".")[0], "", ()) for topic in topics]
+
+    asked: list[Pairing] = []
+    engine = ScriptedEngine(structure=summed_up, find_conflicts=lambda pairings: asked.extend(pairings) or [])
+    lease = "The flat is let for private use. Bay 11 in Osier Yard goes with it, says Priya Natarajan."
+    mail = "Dear tenant, the painters are done. In Osier Yard, Priya Natarajan has number 9 from today."
+
+    bank(engine).invoke({"question": "Which bay?", "documents": [lease, mail]})
+
+    assert [len(pairing.candidates) for pairing in asked] == [1]
 
 
 def test_a_relation_to_a_memory_nobody_asked_about_is_dropped() -> None:

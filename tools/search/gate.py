@@ -32,10 +32,10 @@ def passes(a: str, b: str, cosine: float, *, english: float = ENGLISH_COSINE, ch
     first, second = language(a), language(b)
     if first != second:
         return bool(_marks(a) & _marks(b))
-    return cosine >= (english if first == "en" else chinese) or _share_marks(a, b)
+    return cosine >= (english if first == "en" else chinese) or shares_marks(a, b)
 
 
-def _share_marks(a: str, b: str) -> bool:
+def shares_marks(a: str, b: str) -> bool:
     """Whether a fair part of what the text with fewer names and numbers holds of them stands in the other."""
     left, right = _marks(a), _marks(b)
     return bool(left & right) and len(left & right) >= MARK_SHARE * min(len(left), len(right))

@@ -70,7 +70,7 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
-from agentic_memory_bank.tools.text import forms, sensitive
+from agentic_memory_bank.tools.text import definitions, forms, sensitive
 from agentic_memory_bank.tools.text.attribution import attributed
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, check_asked, checked_text
 from agentic_memory_bank.tools.text.nesting import is_too_deep
@@ -303,6 +303,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
     "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
+    "tools.text.definitions.defined_terms": lambda text: definitions.defined_terms(text, forms.lines(text)),
     "tools.text.forms.unwrapped": unwrapped,
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
     "engines.extractive.reading.dates.event_asked_before": lambda text: dates.event_asked_before(text),

@@ -80,6 +80,8 @@ NUMBERED: Final = lazy_pattern(
 )
 SHOUTED: Final = lazy_pattern(r"(?:[A-Z]|[0-9]{1,2}|[IVX]{1,4})[.)][ \t]+[^a-z\W\d_]{2,}[^a-z\n]{0,60}$")
 """A lettered line in capitals, which is a heading also where its text follows at once ("B. ILLNESS AND ACCIDENT")."""
+RELEASE: Final = lazy_pattern(r"(?:version |release |v)[0-9]+(?:\.[0-9]+){1,3}\b[^.!?。\n]{0,70}$", re.IGNORECASE)
+"""A line that names a release, above what is new in it ("version 1.34 - Jane Doe, 2021-02-13")."""
 RUN_IN: Final = lazy_pattern(
     rf"\*{{0,2}}(?P<title>[A-Z][^.:;!?*\n]{{1,40}}|[{_CJK}]{{2,10}}(?=[:： 　]))\*{{0,2}}"
     rf"[.:：]?\*{{0,2}}(?=\s|[{_CJK}]|$)"

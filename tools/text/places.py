@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 from agentic_memory_bank.tools.text import forms
+from agentic_memory_bank.tools.text.definitions import defined_terms
 from agentic_memory_bank.tools.text.place import Kind, Place, Placed
 from agentic_memory_bank.tools.text.spans import Span
 
@@ -16,6 +17,8 @@ _SHORT_LINE = 18
 """Characters of a line from which on it may be one that was wrapped."""
 _CHAPTER = 2
 """Headings of this level and above are written as such; a first one is the title only until the next of its level."""
+_TERM = 100
+"""Level of a term that begins a line; those further in are below it, and all below the headings."""
 
 
 def placed(text: str, name: str = "") -> list[Placed]:
@@ -61,6 +64,7 @@ class _PlaceReader:
         self._title_level = 1
         self._underlines: dict[tuple[bool, str], int] = {}
         self._is_program = forms.PROGRAM.search(name) is not None
+        self._terms = {} if self._is_program else defined_terms(text, self.lines)
         self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
         self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
@@ -84,7 +88,9 @@ class _PlaceReader:
             self.flush()
             self._columns, self._group = (), ""
             self._end_of_item(line)
-        elif not any(take(line, body) for take in (self._heading, self._row, self._labelled, self._listed)):
+        elif not any(
+            take(line, body) for take in (self._defined, self._heading, self._row, self._labelled, self._listed)
+        ):
             self._plain(line, body)
         if body.endswith("::") and not body.startswith("..") and not self._in_code and self._literal < 0:
             self._literal = self._indent(line)
@@ -182,10 +188,26 @@ class _PlaceReader:
         if not self._block and self._is_underlined(line):
             self._end_of_speech()
             return self._opened(line, body, self._level_of_underline())
+        is_release = forms.RELEASE.match(body) is not None
         opens = self._stands_alone() or self._opens_letter(line) or forms.SHOUTED.match(body)
-        if not self._block and opens and forms.is_title(body):
-            return self._opened(line, body, 3 if body.isupper() or not self._place.title else 4)
+        if not self._block and opens and (is_release or forms.is_title(body)):
+            return self._opened(line, body, 3 if is_release or body.isupper() or not self._place.title else 4)
         return False
+
+    def _defined(self, line: Span, body: str) -> bool:
+        """Whether a line is a term, of which the lines further in say something, up to one that stands as far out."""
+        level = _TERM + self._indent(line)
+        if self._at in self._terms or self._stack and self._stack[-1][0] >= level:
+            self.flush()
+            self._stack = [above for above in self._stack if above[0] < level]
+            self._item = self._item_title = self._lead_in = ""
+            self._end_of_speech()
+        if self._at not in self._terms:
+            return False
+        self._emit(*line, "heading")
+        self._stack.append((level, body, ""))
+        self._asked, self._head = "", False
+        return True
 
     def _end_of_speech(self) -> None:
         """Whoever was heard last speaks no more where a section begins; nor is every label that comes twice a name."""

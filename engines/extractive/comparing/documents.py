@@ -21,6 +21,7 @@ from agentic_memory_bank.engines.extractive.comparing.noticed import noticed
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
 from agentic_memory_bank.engines.extractive.comparing.periods import other_period
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
+from agentic_memory_bank.engines.extractive.comparing.required import required_versions
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.sides import cell_of, column_of, figures_given
 from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
@@ -96,7 +97,7 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
                 *opposed(left, right, weights),
                 *dated_apart(left, right),
             )
-            clashes += _not_told_apart(left, right, others)
+            clashes += [*_not_told_apart(left, right, others), *required_versions(left, right)]
         if about_one or notices[0] != notices[1]:
             clashes += other_holders(left, right)
         clashes = [one for one in clashes if weights.tell_by_more_than_chance(one.first, one.second)]

@@ -28,7 +28,7 @@ from agentic_memory_bank.engines.extractive.comparing.surroundings import (
 )
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, are_of_other_sizes, same_kind, same_written
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
-from agentic_memory_bank.engines.extractive.reading.revisions import references_of
+from agentic_memory_bank.engines.extractive.reading.revisions import references_of, says_unchanged
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -161,6 +161,8 @@ def _are_comparable(one: _Given, two: _Given) -> bool:
         return False
     if limited_apart(one.statement, two.statement):
         return False
+    if one.numbers and two.numbers and one.numbers.isdisjoint(two.numbers):
+        return False  # of another clause than the one that is named
     if any(one.named[kind].isdisjoint(two.named[kind]) for kind in one.named.keys() & two.named.keys()):
         return False
     if ours.kind != "number":
@@ -178,10 +180,10 @@ def _count_alike(one: _Given, two: _Given) -> bool:
 def _given(document: Document, changes: bool, idle: frozenset[str]) -> Iterator[_Given]:
     """The values of a document; of a notice without those that say since when or by how much something changes."""
     for statement in document.statements:
-        if not _is_side(statement, changes):
+        if not _is_side(statement, changes) or changes and says_unchanged(statement):
             continue
         above = above_of(document, statement)
-        named = (number for one in (statement, *above) for number in references_of(one))
+        named = references_of(statement) or (number for one in above for number in references_of(one))
         numbers = frozenset(named if changes else statement.place.numbers)
         for figure in figures_given(statement):
             if not _is_aside(statement, figure, changes):

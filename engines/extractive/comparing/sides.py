@@ -10,6 +10,7 @@ from agentic_memory_bank.engines.extractive.comparing.periods import hours
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.marks import DATED
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -134,6 +135,8 @@ def _gives(statement: Statement, figure: Figure) -> bool:
         if cell and cell in " ".join(statement.place.row.split()):
             return False
     before = text[max(0, figure.start - _PART_REACH) : figure.start]
+    if figure.kind == "date" and DATED.search(before):
+        return False
     if figure.kind == "number" and (PART.search(before) or _CONDITION.search(before)):
         return False
     return figure.kind != "number" or not _DIFFERENCE.match(text, figure.end)

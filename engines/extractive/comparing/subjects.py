@@ -1,5 +1,6 @@
 """Whether two documents are about one thing: by their titles, the names they share, and dates or long numbers."""
 
+import re
 from os.path import commonprefix
 from typing import Final
 
@@ -7,7 +8,7 @@ from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.number_words import CARDINALS
 from agentic_memory_bank.engines.extractive.reading.statements import Document
-from agentic_memory_bank.engines.extractive.reading.terms import terms_of
+from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _LEAST_NUMBERS: Final = 2
@@ -23,6 +24,10 @@ _TO: Final = lazy_pattern(
 )
 _PARTS: Final = lazy_pattern(r": | [–—|-] |, ")
 _PROPER: Final = lazy_pattern(r"[A-Z][\w'’]+")
+_WORD: Final = lazy_pattern(r"[A-Za-z]+")
+_MODEL: Final = lazy_pattern(r"(?<![\w-])(?=[A-Za-z-]{0,8}\d)(?=[\d-]{0,8}[A-Z])[A-Z0-9][A-Za-z0-9-]{1,12}(?![\w-])")
+"""What products are called: capitals and digits ("K20")."""
+_VARIANT: Final = lazy_pattern(r"[ -]([A-Z][A-Za-z]{1,12})\b")
 _HAN_TITLE: Final = lazy_pattern(r"[\u4e00-\u9fff]+")
 _HAN_NAME: Final = 4
 """Characters with which two Chinese titles begin alike, where they name the same."""
@@ -36,6 +41,10 @@ _KINDS_OF_TEXT: Final = terms_of(
     "handbook leaflet brochure newsletter news bulletin manual guide datasheet sheet faq changelog readme minutes memo "
     "agenda addendum amendment appendix erratum invoice overview summary welcome info information"
 )
+
+_EDITIONS: Final = terms_of("draft final preliminary revised original updated new old interim corrected first second")
+_FRAME: Final = 3
+"""Words that two titles have in common, from which one other word of each names what it is about."""
 
 
 def share_subject(first: Document, second: Document) -> bool | None:
@@ -101,6 +110,8 @@ def _share_title(first: Document, second: Document) -> bool | None:
         return _share_han_title(first, second)
     if _are_of_one_kind(first, second) or _are_of_two(first, second):
         return False
+    if _is_of_variant(first, second) or _is_of_variant(second, first):
+        return False
     ours, theirs = _names_of_title(first), _names_of_title(second)
     if ours & theirs or not terms_of(first.title) & terms_of(second.title):
         return None
@@ -145,12 +156,44 @@ def _are_of_two(first: Document, second: Document) -> bool:
         left, right = divided(first.title), divided(second.title)
         others = [(a, b) for a, b in zip(left, right, strict=False) if a.casefold() != b.casefold()]
         alike = [a for a in left if a not in [one for one, _ in others]]
-        if len(left) != len(right) or len(others) != 1 or not alike or _proper(" ".join(alike)):
+        if len(left) != len(right) or len(others) != 1 or not alike or _names_one(" ".join(alike), first, second):
             continue
-        ours, theirs = (_proper(words) for words in others[0])
+        is_framed = len(distinct(terms_of(" ".join(alike)))) >= _FRAME
+        ours, theirs = (_capital(words) if is_framed else _proper(words) for words in others[0])
         if ours and theirs and not ours <= second.vocabulary and not theirs <= first.vocabulary:
             return True
     return False
+
+
+def _capital(words: str) -> frozenset[str]:
+    """Words with a capital but those that tell editions of one text apart."""
+    return terms_of(" ".join(_PROPER.findall(words))) - _KINDS_OF_TEXT - _EDITIONS - CARDINALS.keys()
+
+
+def _names_one(words: str, first: Document, second: Document) -> bool:
+    """Whether what two titles have in common is a name; the word they open with is one where it comes again as such."""
+    opening, _, rest = words.partition(" ")
+    is_opening = first.title.startswith(opening) and opening.isalpha()
+    if is_opening and opening.casefold() not in first.names | second.names:
+        words = f"{opening.casefold()} {rest}"
+    return bool(_proper(words))
+
+
+def _is_of_variant(first: Document, second: Document) -> bool:
+    """Whether one title names a model and the other a variant, of which the first text never speaks ("K20 Plus")."""
+    for model in set(_MODEL.findall(first.title)) & set(_MODEL.findall(second.title)):
+        texts = [second.title, *(one.text for one in second.statements)]
+        called = [text[found.end() :] for text in texts for found in re.finditer(rf"(?<![\w-]){model}(?![\w-])", text)]
+        variants = {found[1] if (found := _VARIANT.match(rest)) else "" for rest in called}
+        is_said = any(variant.casefold() in _words(first) for variant in variants)
+        if len(called) > 2 and len(variants) == 1 and "" not in variants and not is_said:
+            return True
+    return False
+
+
+def _words(document: Document) -> frozenset[str]:
+    texts = [document.title, *(one.text for one in document.statements)]
+    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
 
 
 def _proper(words: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ _EVERYTHING: Final = (
     "per each every one more new number total maximum minimum about only take takes get clock oclock "
     "每 元 年 月 天 价格 费用 收费 提前 至少 最多 左右 以内 收取"
 )
-OF_EVERYTHING: Final = frozenset(stem(word) for word in _EVERYTHING.split())
+OF_EVERYTHING: Final = frozenset(stem(word) for word in _EVERYTHING.split()) | {"@yearly"}
 """Words that values of anything stand among: alone they do not tell that two are of one attribute."""
 _KINDS: Final = tuple(
     tuple(frozenset(stem(word) for word in one.split("/")) for one in group.split())
@@ -30,7 +30,7 @@ _KINDS: Final = tuple(
         "weekday/平日 weekend/周末 saturday/周六 sunday/周日 holiday/假日",
         "summer/夏季 winter/冬季 spring/春季 autumn/秋季",
         "minimum/least/最低/最少 maximum/most/最高/最多",
-        "hourly daily/每天 weekly monthly/每月 yearly/每年 annual",
+        "hourly daily/每天 weekly/每周 monthly/每月 yearly/annual/annually/每年",
         "hour/小时 day/天 week month/月 year/年",
         "single/one-way/单人/单程 double/双人 return/往返",
         "deposit/押金 price rent/房租 fee fine/罚款 excess",

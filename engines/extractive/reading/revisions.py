@@ -8,6 +8,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import announcing
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, figures_of, same_kind, same_written
+from agentic_memory_bank.engines.extractive.reading.marks import DATED
 from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -54,6 +55,8 @@ _STAYS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A sentence that says of something that nothing is changed about it."""
+_STILL: Final = lazy_pattern(r"\b(?:still|remains?|stays?|unchanged|as before)\b|仍|照旧|不变", re.IGNORECASE)
+_OLD_AND_NEW: Final = lazy_pattern(r"\bno longer\b|\bnot any ?more\b|\bbut\b|不再|但", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,8 @@ def revisions_of(document: Document) -> tuple[AnnouncedRevision, ...]:
             revision = _explained(announced[0], of_before, carried if goes_on else None) if announced else None
             if is_news and (revision is None or not revision.sure):
                 revision = _gone(statement) or revision
-            if revision is None and (goes_on or revising and statement.figures and len(statement.terms) > 1):
+            says_new = goes_on or revising and _has_news(statement) and len(statement.terms) > 1
+            if revision is None and says_new and not says_unchanged(statement):
                 revision = _weak(statement, carried if goes_on else None)
             found.extend([revision, *announced[1:]] if revision else [])
             opens = revision is not None and (revision.kind == "correct" or revision.sure and not _has_value(revision))
@@ -270,6 +274,16 @@ def _weak(statement: Statement, before: Statement | None) -> AnnouncedRevision:
         subject, references = before.terms | subject, references_of(before) | references
         context = f"{before.text} {context}"
     return AnnouncedRevision(statement, "correct", "", "", statement.text, subject, references, context, sure=False)
+
+
+def _has_news(statement: Statement) -> bool:
+    """Whether a statement gives a figure other than the day on which a document was signed."""
+    return any(not DATED.search(statement.text[max(0, one.start - 24) : one.start]) for one in statement.figures)
+
+
+def says_unchanged(statement: Statement) -> bool:
+    """Whether a statement says of all that it speaks of that it stays as it was."""
+    return bool(_STILL.search(statement.text)) and not _OLD_AND_NEW.search(statement.text)
 
 
 def references_of(statement: Statement) -> frozenset[str]:

@@ -71,6 +71,58 @@ _TOPICS: Final = """
     closed: closed close shut | 关闭 停业 闭馆
     interrupt: interruption outage cut | 中断 停水 停电
     force: force effect effective | 生效 施行 实施 起效
+    yearly: annual annually year yearly | 每年 年度
+    need: need require required requirement prerequisite | 需要 要求
+    newer: newer later above higher upward onwards | 以上 及以上
+    begin: begin start commence beginning | 开始 起始 开工
+    end: end expire finish ending conclude | 结束 到期 终止
+    meeting: meeting session assembly | 会议 例会 大会
+    register: register registration enrol enroll enrolment signup | 报名 注册 登记
+    attend: participant attendee attendance delegate | 参加者 参会 与会
+    employer: company firm employer | 公司 企业
+    supplier: supplier vendor contractor | 供应商 承包商 供货
+    customer: customer client buyer | 客户 顾客 买方
+    tenant: tenant lessee | 租客 承租
+    landlord: landlord lessor | 房东 出租
+    doctor: doctor physician | 医生 大夫
+    patient: patient | 患者 病人
+    medicine: medicine drug medication | 药物 药品
+    bus: bus coach shuttle | 班车 大巴 公交
+    train: train rail railway | 火车 列车
+    car: car vehicle | 车辆 汽车
+    bicycle: bicycle bike cycle | 自行车 单车
+    child: child children kid | 儿童 孩子
+    pet: pet animal dog | 宠物 动物
+    phone: phone telephone mobile | 电话 手机
+    mail: mail email | 邮件 邮箱
+    payment: payment pay paid | 付款 支付 缴费
+    invoice: invoice bill | 发票 账单
+    fine: fine penalty | 罚款 违约金
+    budget: budget | 预算
+    total: total altogether overall | 总计 合计 总额
+    average: average mean | 平均
+    temperature: temperature | 温度 气温
+    width: width wide | 宽度
+    depth: depth deep | 深度 水深
+    volume: volume capacity | 容量 容积
+    memory: memory ram | 内存
+    storage: disk storage | 硬盘 存储
+    timeout: timeout expiry | 超时 时限
+    interval: interval frequency | 间隔 频率
+    retry: retry retries attempt | 重试
+    default: default preset factory | 默认 缺省
+    size: size | 大小 尺寸
+    team: team group | 小组 团队
+    director: director manager head | 经理 主任 负责人
+    author: author writer | 作者
+    engineer: engineer | 工程师
+    flight: flight | 航班
+    luggage: luggage baggage | 行李
+    ticket: ticket admission entry | 门票 入场
+    road: road street | 道路 马路
+    insurance: insurance insured | 保险
+    loan: loan credit | 贷款
+    tax: tax vat | 税费 税
     chair: chair chairman chairwoman chaired head | 主席 主持 会长
 """
 

@@ -51,6 +51,20 @@ version 2.4 - Ina Thorsen, 2021-11-30
 """
 
 
+OUTLINE = """Notes on lockup
+
+* Changes in release 2.4
+
+** Bug fixes
+
+A folder that is locked twice is opened once.
+
+* Changes in release 2.3
+
+- The option --quiet
+"""
+
+
 def headings(text: str) -> dict[str, tuple[str, ...]]:
     return {" ".join(text[one.start : one.end].split()): one.place.headings for one in sentences_of(text, "a.txt")}
 
@@ -78,6 +92,12 @@ def test_what_is_new_stands_under_its_release() -> None:
 
     assert found["Patterns are those of the shell."][0] == "version 2.4.1 - Ina Thorsen, 2022-03-08"
     assert found["* The option --quiet"] == ("version 2.4 - Ina Thorsen, 2021-11-30",)
+
+
+def test_stars_of_an_outline_are_headings_as_deep_as_there_are_stars() -> None:
+    (found,) = (one for one in sentences_of(OUTLINE, "NEWS") if "twice" in OUTLINE[one.start : one.end])
+
+    assert (found.place.title, found.place.headings) == ("Changes in release 2.4", ("Bug fixes",))
 
 
 @pytest.mark.parametrize(

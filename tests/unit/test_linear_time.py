@@ -303,6 +303,7 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "nodes.messages.turns_of": lambda text: nodes_messages.turns_of([HumanMessage(text)]),
     "tools.text.cleaning.checked_text": lambda text: checked_text(text[:MOST_ASKED], "question"),
     "tools.text.forms.cells": lambda text: forms.cells(text, (0, len(text)), forms.CELL),
+    "tools.text.forms.outline": forms.outline,
     "tools.text.definitions.defined_terms": lambda text: definitions.defined_terms(text, forms.lines(text)),
     "tools.text.forms.unwrapped": unwrapped,
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),

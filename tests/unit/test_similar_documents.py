@@ -132,3 +132,75 @@ def test_versions_that_are_required_at_least_are_compared(
     documents = [read(f"# gemsync\n\n{text}\n", f"{name}.md") for name, text in (("a", first), ("b", second))]
 
     assert [one.values for one in required_versions(*documents)] == found
+
+
+def test_the_number_that_something_changed_to_holds_also_without_a_unit() -> None:
+    readme = "# gatehouse\n\ngatehouse relays mail.\nThe relay listens on port 5050 unless you say otherwise.\n"
+    notes = "# gatehouse 2.0 - release notes\n\n- The default port has changed from 5050 to 6161.\n"
+
+    (found,) = contradictions(("README.md", readme), ("RELEASE_NOTES.md", notes))
+
+    assert (found.values, found.holds) == (("5050", "6161"), 1)
+
+
+def test_a_part_of_a_number_is_no_other_number() -> None:
+    minutes = "# Harvest fair at Oxley School\n\nWe need 24 helpers for the harvest fair.\n"
+    mail = "# Harvest fair at Oxley School: news\n\n15 of the 24 helpers for the harvest fair have been found.\n"
+
+    assert values(minutes, mail) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "corrected"),
+    [
+        ("地点:青石小学操场。", "因操场正在翻修,地点改为青石文化广场。"),
+        ("The venue is the school gym.", "The venue has changed to the village hall."),
+    ],
+)
+def test_a_new_place_takes_that_of_the_old_one_also_where_that_is_not_named(said: str, corrected: str) -> None:
+    chinese = not said.isascii()
+    title = "关于举办青石村丰收节的通知" if chinese else "Reading day in Oxley"
+    head = "关于青石村丰收节通知的更正" if chinese else "Correction to the notice of the reading day in Oxley"
+
+    (found,) = contradictions(("a.txt", f"# {title}\n\n{said}\n"), ("b.txt", f"# {head}\n\n{corrected}\n"))
+
+    assert found.holds == 1
+
+
+def test_what_a_letter_says_to_you_is_compared_with_a_list_and_not_with_a_letter_to_somebody_else() -> None:
+    prices = "# Alder Bike Rental - prices\n\nA deposit of CHF 90 per bike is taken and given back on return.\n"
+    letter = (
+        "# Alder Bike Rental\n\nDear {},\n\nWe ask for a deposit of CHF {} per bike, which you get back on return.\n"
+    )
+
+    assert values(prices, letter.format("Mr Caduff", 45)) == [("CHF 90", "CHF 45")]
+    assert values(letter.format("Ms Berry", 90), letter.format("Mr Caduff", 45)) == []
+
+
+def test_minutes_of_two_meetings_are_told_apart_by_their_long_titles() -> None:
+    minutes = "Garden Society of Upper Birkenhain - meeting of the whole committee on {}\n\nThe balance is {} euros.\n"
+
+    assert values(minutes.format("11 March 2025", "3,210"), minutes.format("13 May 2025", "2,745")) == []
+
+
+def test_up_to_where_something_holds_is_no_distance_of_something() -> None:
+    prices = "# Alder Joinery - prices\n\nDelivery within 50 km is free of charge.\n"
+    offer = "# Alder Joinery - offer\n\nDelivery to the house in Brant, 35 km away, is free of charge.\n"
+
+    assert values(prices, offer) == []
+
+
+def test_each_line_of_an_order_is_one_and_prices_in_other_currencies_are_compared() -> None:
+    prices = (
+        "# Alder Bike Rental - prices\n\n| what | a day |\n|---|---|\n| City bike | CHF 28 |\n| E-bike | CHF 55 |\n"
+    )
+    offer = "# Alder Bike Rental - offer\n\n12 e-bikes at CHF 49 each\n2 city bikes at CHF 28 each\n14 helmets, free\n"
+
+    assert values(prices, offer) == [("CHF 55", "CHF 49")]
+
+
+def test_release_notes_are_about_the_program_that_their_title_begins_with() -> None:
+    readme = "# Tidepool\n\nAttachments of a note may be up to 10 MB in size.\n"
+    notes = "# Tidepool 3.0 - what is new\n\n- The limit for attachments has been raised to 25 MB.\n"
+
+    assert values(readme, notes) == [("10 MB", "25 MB")]

@@ -80,6 +80,9 @@ NUMBERED: Final = lazy_pattern(
 )
 SHOUTED: Final = lazy_pattern(r"(?:[A-Z]|[0-9]{1,2}|[IVX]{1,4})[.)][ \t]+[^a-z\W\d_]{2,}[^a-z\n]{0,60}$")
 """A lettered line in capitals, which is a heading also where its text follows at once ("B. ILLNESS AND ACCIDENT")."""
+_OUTLINED: Final = lazy_pattern(r"^\* \S[^\n]*+\n++(?:(?!\*)[^\n]++\n++){0,3}+\*\* \S", re.MULTILINE)
+_OUTLINE: Final = lazy_pattern(r"(\*{1,5}) (\S.*)$")
+_NOTHING: Final = lazy_pattern(r"(?!)")
 RELEASE: Final = lazy_pattern(r"(?:version |release |v)[0-9]+(?:\.[0-9]+){1,3}\b[^.!?。\n]{0,70}$", re.IGNORECASE)
 """A line that names a release, above what is new in it ("version 1.34 - Jane Doe, 2021-02-13")."""
 RUN_IN: Final = lazy_pattern(
@@ -88,6 +91,9 @@ RUN_IN: Final = lazy_pattern(
 )
 SENTENCE_END: Final = tuple('.。!！;；,，、:：…"”')
 _MOST_HEADING: Final = 70
+_MOST_WORDS: Final = 9
+_FIRST_TITLE: Final = 100, 16
+"""Characters and words of the line a text opens with, alone, up to which it is its title."""
 _OPENS_TITLE: Final = "\"'“‘«《〈（([【〔*_#§¿¡"
 FIRST_WORD: Final = lazy_pattern(r"[A-Za-z0-9'’.,:;()/-]{1,40}|\S")
 BLANK: Final = lazy_pattern(r"_{4}|\.{5}|…{3}|(?:\. ){4}")  # left to be filled in, or leads to a page number
@@ -100,9 +106,13 @@ def runs_in(title: str) -> bool:
     return len(title.split()) <= 3 and not _SAYS.search(title)
 
 
-def is_title(body: str) -> bool:
-    """Whether a line on its own reads as a heading: short, without the end of a sentence, not in lower case."""
-    if len(body) > _MOST_HEADING or body.endswith(SENTENCE_END) or LABEL.match(body) and not body.isupper():
+def is_title(body: str, *, is_first: bool = False) -> bool:
+    """Whether a line on its own reads as a heading: short, without the end of a sentence, not in lower case.
+
+    The one that a text opens with may be longer.
+    """
+    longest, words = _FIRST_TITLE if is_first and "   " not in body else (_MOST_HEADING, _MOST_WORDS)
+    if len(body) > longest or body.endswith(SENTENCE_END) or LABEL.match(body) and not body.isupper():
         return False
     if not body[0].isalnum() and body[0] not in _OPENS_TITLE:  # code, a path, a tag
         return False
@@ -110,7 +120,12 @@ def is_title(body: str) -> bool:
         return False
     if body.isupper():
         return True
-    return not body[0].islower() and len(body.split()) <= 9 and (len(body) <= 30 or body.isascii())
+    return not body[0].islower() and len(body.split()) <= words and (len(body) <= 30 or body.isascii())
+
+
+def outline(text: str) -> re.Pattern[str]:
+    """What the headings of an outline look like: stars, as many as its level, where some stand two deep."""
+    return _OUTLINE if _OUTLINED.search(text) else _NOTHING
 
 
 def underlines(rule: str, length: int) -> bool:
@@ -195,14 +210,18 @@ def lines(text: str) -> list[Span]:
 
 
 def unwrapped(text: str, lines: list[Span], width: int) -> Iterator[Span]:
-    """Join the lines of a block that were wrapped; a line behind which the next word had room ends where it ends."""
+    """Join the lines of a block that were wrapped; a line behind which the next word had room ends where it ends.
+
+    So does one of two that each begin with a number: they are lines of an order or of a score.
+    """
     width = max(end - start for start, end in lines) if len(lines) > 2 else max(width, lines[0][1] - lines[0][0])
     begun = lines[0][0]
     for (start, end), following in pairwise(lines):
         word = FIRST_WORD.match(text, *following)
         room = width - (end - start) - (len(word.group()) if word else 1)
         begins = not text[following[0]].islower() and text[end - 1] not in ",，、;；-"
-        if room > 1 and 4 * (end - start) < 3 * width and begins:
+        counts = text[start].isdigit() and text[following[0]].isdigit()
+        if room > 1 and begins and (counts or 4 * (end - start) < 3 * width):
             yield begun, end
             begun = following[0]
     yield begun, lines[-1][1]

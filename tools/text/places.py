@@ -59,12 +59,12 @@ class _PlaceReader:
         self._is_field = False
         self._columns: tuple[str, ...] = ()
         self._in_code, self._literal = False, -1
-        self._head = True
-        self._head_at = 0
+        self._head, self._head_at = True, 0
         self._title_level = 1
         self._underlines: dict[tuple[bool, str], int] = {}
         self._is_program = forms.PROGRAM.search(name) is not None
         self._terms = {} if self._is_program else defined_terms(text, self.lines)
+        self._outline = forms.outline(text)
         self._is_single = sum(start < end for start, end in self.lines) < 2
         lengths = sorted(end - start for start, end in self.lines if "|" not in text[start : start + 1] and start < end)
         self._width = lengths[len(lengths) * 9 // 10] if lengths else 0
@@ -168,7 +168,7 @@ class _PlaceReader:
     # --- headings --------------------------------------------------------------------------------------------------
 
     def _heading(self, line: Span, body: str) -> bool:
-        if found := forms.HASHES.match(body):
+        if found := forms.HASHES.match(body) or self._outline.match(body):
             if self._is_program or self._indent(line) > 3:
                 return False
             if forms.is_comment(body, self._body(self._at - 1), self._body(self._at + 1)):
@@ -190,7 +190,7 @@ class _PlaceReader:
             return self._opened(line, body, self._level_of_underline())
         is_release = forms.RELEASE.match(body) is not None
         opens = self._stands_alone() or self._opens_letter(line) or forms.SHOUTED.match(body)
-        if not self._block and opens and (is_release or forms.is_title(body)):
+        if not self._block and opens and (is_release or forms.is_title(body, is_first=not self.found)):
             return self._opened(line, body, 3 if is_release or body.isupper() or not self._place.title else 4)
         return False
 

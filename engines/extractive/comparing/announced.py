@@ -127,6 +127,8 @@ def _calls(revising: Document, other: Document) -> bool:
 
 _GENERAL: Final = frozenset({"@when", "@place", "@fee"})
 """Topics that many things have."""
+_PLACE: Final = frozenset({"@place"})
+_WHOLLY: Final = 0.95
 _GENERAL_WORDS: Final = ("time", "hour", "date", "day", "place", "price", "时间", "日期", "地点", "价格")
 
 
@@ -171,6 +173,8 @@ class _Revised:
             if term not in _GENERAL and (term in about or of_word(term) & target.concepts - _general_concepts())
         }
         self._covered = bool(specific) and self._cover >= (_COVERED_CHINESE if is_chinese(target) else _COVERED)
+        if not specific and subject == _PLACE and revision.sure and revision.announcing and self._cover >= _WHOLLY:
+            self._covered = not figures_of(revision.new)  # "the venue is now the hall", of a text that tells one venue
 
     @property
     def is_topical(self) -> bool:

@@ -24,7 +24,7 @@ from agentic_memory_bank.engines.extractive.comparing.precedence import preceden
 from agentic_memory_bank.engines.extractive.comparing.required import required_versions
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.sides import cell_of, column_of, figures_given
-from agentic_memory_bank.engines.extractive.comparing.subjects import share_subject, speak_apart
+from agentic_memory_bank.engines.extractive.comparing.subjects import SALUTES, are_to_others, share_subject, speak_apart
 from agentic_memory_bank.engines.extractive.comparing.successors import successors
 from agentic_memory_bank.engines.extractive.comparing.telling import (
     OF_EVERYTHING,
@@ -65,10 +65,7 @@ _SUBJECT: Final = lazy_pattern(
 _EVENT: Final = lazy_pattern(
     r"(?<!\bto be )\b([a-z]{3,20}ed|built|born|began|sold|won|held|died)\s+(?:in|on|since|until)\s+(?:the\s+)?$"
 )
-_SALUTES: Final = lazy_pattern(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
 _YOU: Final = lazy_pattern(r"\b(?:you|yours?)\b|[您你]", re.IGNORECASE)
-_OPENING: Final = 9
-"""Statements among which a letter says to whom it is written."""
 
 
 @lru_cache(maxsize=256)
@@ -183,11 +180,11 @@ def _plain(first: Document, second: Document, weights: Weights, about_one: bool)
     if titles[0] == titles[1] and first.names and second.names and first.names.isdisjoint(second.names):
         subjects = frozenset()  # "To whom it may concern"
     found: list[FoundContradiction] = []
-    agreeing, to_others = 0, _addressee(first) != _addressee(second)
+    agreeing, to_others = 0, are_to_others(first, second)
     for statement, others in _neighbours(first, second):
-        if to_others and _YOU.search(statement.text):
-            continue
-        compared = [_clash(statement, other, weights) for other in others]
+        compared = [
+            _clash(statement, other, weights) for other in others if not (to_others and _say_you(statement, other))
+        ]
         agreeing += any(one == "agrees" for one in compared)
         clashes = [one for one in compared if isinstance(one, FoundContradiction)]
         if clashes:
@@ -200,18 +197,16 @@ def _not_told_apart(
     first: Document, second: Document, found: Iterable[FoundContradiction]
 ) -> Iterator[FoundContradiction]:
     """Those of which neither a name, nor a place, nor whom it is written to tells the sides apart."""
-    to_others = _addressee(first) != _addressee(second)
+    to_others = are_to_others(first, second)
     for one in found:
-        if _told_apart(one.first, one.second) or to_others and _YOU.search(one.first.text):
+        if _told_apart(one.first, one.second) or to_others and _say_you(one.first, one.second):
             continue
         if one.kind != "number" or not _are_of_two(one.first, one.second):
             yield one
 
 
-def _addressee(document: Document) -> str:
-    """To whom a letter is written; what it says of "you" is said of them."""
-    opening = (statement.text.strip() for statement in document.statements[:_OPENING])
-    return next((text for text in opening if _SALUTES.match(text)), "")
+def _say_you(*statements: Statement) -> bool:
+    return any(_YOU.search(statement.text) for statement in statements)
 
 
 def _neighbours(first: Document, second: Document) -> Iterator[tuple[Statement, list[Statement]]]:
@@ -233,7 +228,7 @@ def _is_side(statement: Statement) -> bool:
     return (
         statement.mode == "asserted"
         and len(statement.text) <= _MOST_TEXT
-        and not _SALUTES.match(statement.text)
+        and not SALUTES.match(statement.text)
         and 0 < len(statement.figures) <= _MOST_FIGURES
     )
 

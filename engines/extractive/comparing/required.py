@@ -16,7 +16,9 @@ _PROGRAM: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _OR_LATER: Final = lazy_pattern(
-    r"\+| ?(?:or|and) (?:newer|later|higher|above|up)\b| ?(?:或|及)?(?:以上|更高|更新)", re.IGNORECASE
+    r"\+| ?(?:or|and) (?:newer|later|higher|above|up)\b| is (?:now )?the (?:oldest|minimum|lowest|earliest)\b"
+    r"| ?(?:或|及)?(?:以上|更高|更新)",
+    re.IGNORECASE,
 )
 _REACH: Final = 40
 """How far before a number what it is a version of begins."""

@@ -31,6 +31,10 @@ _MEASURE: Final = lazy_pattern(
     r"\s?(?:余|多)?[个册本件处名辆台座张条家间所份场项本幅根棵只头把套栋排株支门](?P<noun>[\u4e00-\u9fff]{0,6})"
 )
 _BEFORE: Final = lazy_pattern(r"[\u4e00-\u9fff]{2,6}(?=\s?$)")
+_OF_WHOLE: Final = lazy_pattern(r" (?:out )?of (?:the |our |these |all )?\d", re.IGNORECASE)
+"""What makes a number a part of the one behind it ("15 of the 24 helpers")."""
+_WITHIN: Final = lazy_pattern(r"\bwithin (?:a radius of )?$", re.IGNORECASE)
+"""What makes a distance the one up to which something holds ("within 50 km")."""
 _DIFFERENCE: Final = lazy_pattern(
     r"\s?(?:[a-z]{1,12} )?(?:more|less|fewer|longer|shorter|quicker|faster|slower|later|earlier|higher|lower|cheaper|"
     r"dearer|wider|narrower|deeper|further|older|younger|heavier|lighter|larger|bigger|smaller|extra|"
@@ -136,6 +140,9 @@ def _gives(statement: Statement, figure: Figure) -> bool:
             return False
     before = text[max(0, figure.start - _PART_REACH) : figure.start]
     if figure.kind == "date" and DATED.search(before):
+        return False
+    is_limit = figure.unit == "length" and _WITHIN.search(before)
+    if figure.kind == "number" and (is_limit or _OF_WHOLE.match(text, figure.end)):
         return False
     if figure.kind == "number" and (PART.search(before) or _CONDITION.search(before)):
         return False

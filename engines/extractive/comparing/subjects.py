@@ -22,6 +22,8 @@ _CASE: Final = lazy_pattern(r"(?<![\w-])(?:[A-Z]{1,4}[-/ ]?)?\d{2,4}[-/]\d{2,6}(
 _TO: Final = lazy_pattern(
     r"(?i:to|for|customer|client|bill(?:ed)? to|tenant|patient)\b ?:? (?P<name>(?:[A-Z][\w'&-]{1,24} ?){2,4})"
 )
+SALUTES: Final = lazy_pattern(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
+"""How a letter begins."""
 _PARTS: Final = lazy_pattern(r": | [–—|-] |, ")
 _PROPER: Final = lazy_pattern(r"[A-Z][\w'’]+")
 _WORD: Final = lazy_pattern(r"[A-Za-z]+")
@@ -43,6 +45,7 @@ _KINDS_OF_TEXT: Final = terms_of(
 )
 
 _EDITIONS: Final = terms_of("draft final preliminary revised original updated new old interim corrected first second")
+_LEAST_NAME: Final = 4
 _FRAME: Final = 3
 """Words that two titles have in common, from which one other word of each names what it is about."""
 
@@ -112,6 +115,8 @@ def _share_title(first: Document, second: Document) -> bool | None:
         return False
     if _is_of_variant(first, second) or _is_of_variant(second, first):
         return False
+    if _is_called(first, second) or _is_called(second, first):
+        return True
     ours, theirs = _names_of_title(first), _names_of_title(second)
     if ours & theirs or not terms_of(first.title) & terms_of(second.title):
         return None
@@ -179,6 +184,13 @@ def _names_one(words: str, first: Document, second: Document) -> bool:
     return bool(_proper(words))
 
 
+def _is_called(first: Document, second: Document) -> bool:
+    """Whether the title of one document is a name alone, and that of the other one begins with it ("quill 3.0")."""
+    name = first.title.casefold()
+    is_name = name.isascii() and name.isalpha() and len(name) >= _LEAST_NAME and not of_term(stem(name))
+    return is_name and second.title.casefold().startswith(f"{name} ") and terms_of(name).isdisjoint(_KINDS_OF_TEXT)
+
+
 def _is_of_variant(first: Document, second: Document) -> bool:
     """Whether one title names a model and the other a variant, of which the first text never speaks ("K20 Plus")."""
     for model in set(_MODEL.findall(first.title)) & set(_MODEL.findall(second.title)):
@@ -213,3 +225,15 @@ def _is_few(names: frozenset[str]) -> bool:
 
 def _is_latin(names: frozenset[str]) -> bool:
     return 2 * sum(one.isascii() for one in names) >= len(names)
+
+
+def are_to_others(first: Document, second: Document) -> bool:
+    """Whether both are letters, to different people."""
+    ours, theirs = _addressee(first), _addressee(second)
+    return bool(ours and theirs) and ours != theirs
+
+
+def _addressee(document: Document) -> str:
+    """To whom a letter is written; what it says of "you" is said of them."""
+    opening = (statement.text.strip() for statement in document.statements[:_OPENING])
+    return next((text for text in opening if SALUTES.match(text)), "")

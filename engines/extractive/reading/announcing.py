@@ -25,7 +25,7 @@ TO: Final = lazy_pattern(
     rf"{BE}(?!not\b|never\b)(?:\w+ ){{0,2}}?(?:moved|postponed|rescheduled|changed|extended|shortened|raised|"
     r"increased|reduced|lowered|brought forward|shifted|relocated|transferred|corrected|amended|put back|put off|"
     r"adjusted|updated|replaced|superseded|(?:put|set) right|pushed|delayed|revised|rearranged)\b"
-    r"(?: back| forward)?(?: to| until| till| by| with| for)? (?P<new>[^;:]{1,80})",
+    r"(?: back| forward)?(?: to| until| till| by| with| for)? (?!from )(?P<new>[^;:]{1,80})",
     re.IGNORECASE,
 )
 STRUCK: Final = lazy_pattern(

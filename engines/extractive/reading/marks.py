@@ -59,5 +59,9 @@ OF_THE_DOCUMENT: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A field that each document fills in for itself."""
-DATED: Final = lazy_pattern(r"\b(?:dated|(?:signed|executed) on) (?:the )?$|(?:签订|签署|订立)于 ?$", re.IGNORECASE)
+DATED: Final = lazy_pattern(
+    r"\b(?:(?:dated|posted|issued|published|printed)(?: on)?|(?:signed|executed) on) (?:the )?$"
+    r"|(?:签订|签署|订立)于 ?$",
+    re.IGNORECASE,
+)
 """What makes a date in a sentence that of a document."""

@@ -49,6 +49,19 @@ _UNIT_TABLE: Final = """
     franc 1 chf franc francs 法郎
     yen 1 jpy yen 日元
     rupee 1 inr rupee rupees 卢比
+    aud 1 aud
+    cad 1 cad
+    nzd 1 nzd
+    sgd 1 sgd
+    hkd 1 hkd
+    twd 1 twd
+    krw 1 krw
+    pln 1 pln zloty
+    czk 1 czk
+    huf 1 huf forint
+    brl 1 brl
+    zar 1 zar
+    mxn 1 mxn
     voltage 1 v volt volts 伏 伏特
     voltage 1e3 kv kilovolt kilovolts 千伏
     volume 1000 m3 m³ cubicmetre cubicmetres cubicmeter cubicmeters 立方米 立方
@@ -84,3 +97,16 @@ def _units() -> dict[str, tuple[str, float]]:
 
 UNITS: Final = _units()
 """Unit, as written -> dimension, and how many base units of it."""
+
+CURRENCY: Final = {
+    **{"$": "dollar", "us$": "dollar", "usd": "dollar", "€": "euro", "eur": "euro", "£": "sterling", "gbp": "sterling"},
+    **{"¥": "yuan", "￥": "yuan", "cny": "yuan", "rmb": "yuan", "jpy": "yen", "inr": "rupee"},
+    **{"chf": "franc", "sek": "krona", "nok": "krone", "dkk": "krone"},
+    **{
+        code: code
+        for code in ("aud", "cad", "nzd", "sgd", "hkd", "twd", "krw", "pln", "czk", "huf", "brl", "zar", "mxn")
+    },
+}
+"""What stands before an amount, and the unit that it is in."""
+CURRENCY_CODES: Final = "|".join(code.upper() for code in CURRENCY if code.isalpha())
+"""Codes of currencies, as a pattern."""

@@ -22,7 +22,7 @@ from agentic_memory_bank.engines.extractive.reading.number_words import (
     small_number,
     spelled_amount,
 )
-from agentic_memory_bank.engines.extractive.reading.units import UNITS
+from agentic_memory_bank.engines.extractive.reading.units import CURRENCY, CURRENCY_CODES, UNITS
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _SUFFIXES: Final = {
@@ -33,10 +33,6 @@ _MONTHS: Final = {
     **numbered("january february march april may june july august september october november december", 1),
     **numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1),
     "sept": 9,
-}
-_CURRENCY: Final = {
-    **{"$": "dollar", "us$": "dollar", "usd": "dollar", "€": "euro", "eur": "euro", "£": "sterling", "gbp": "sterling"},
-    **{"¥": "yuan", "￥": "yuan", "cny": "yuan", "rmb": "yuan"},
 }
 _CHINESE_UNITS: Final = sorted((name for name in UNITS if not name.isascii()), key=lambda name: (-len(name), name))
 _MEASURES: Final = tuple(name for name in _CHINESE_UNITS if name[0] not in "年月日")
@@ -61,7 +57,7 @@ _DATE_PATTERNS: Final = tuple(
     )
 )
 _NUMBER: Final = lazy_pattern(
-    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥]|(?:EUR|USD|GBP|CNY|RMB)(?=[ \d]))?\s{0,4}"
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<currency>US\$|[$€£¥￥]|(?:" + CURRENCY_CODES + r")(?=[ \d]))?\s{0,4}"
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
     r"(?:(?P<ordinal>st|nd|rd|th)\b|\s{0,4}(?P<suffix>thousand|million|billion|trillion|dozen|hundred|bn|mn|k|万亿|千万|百万|万|亿|千)(?![a-z])|(?P<joined>m)(?![a-z0-9])(?=\s+(?:people|users|dollars)))?",
     re.IGNORECASE,
@@ -263,7 +259,7 @@ def _digit_numbers(text: str) -> list[Value]:
         amount = float(match.group("digits").replace(",", ""))
         suffix = match.group("suffix") or match.group("joined")
         amount *= _SUFFIXES.get(suffix.lower(), 1.0) if suffix else 1.0
-        currency = _CURRENCY.get((match.group("currency") or "").lower())
+        currency = CURRENCY.get((match.group("currency") or "").lower())
         if not (amount < 1e300):
             continue
         start = match.start("currency") if currency else match.start("digits")

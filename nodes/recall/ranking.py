@@ -294,7 +294,7 @@ def _is_idle(sentence: str, terms: Collection[str]) -> bool:
     """Whether a sentence asks, greets, or only keeps a conversation going."""
     if sentence.endswith(_ASKING) or (sentence.endswith(_CALLING) and len(terms) <= CALL):
         return True
-    return is_small_talk(sentence)
+    return _greets(sentence)
 
 
 def _greets(sentence: str) -> bool:

@@ -6,7 +6,7 @@ from agentic_memory_bank.engines.extractive.answering.characters import rare_cha
 from agentic_memory_bank.engines.extractive.answering.helping import SHARE_OF_BEST, MessageReading
 from agentic_memory_bank.engines.extractive.answering.likeness import Likeness, shown_text
 from agentic_memory_bank.engines.extractive.remembering.life import shared_subjects
-from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
+from agentic_memory_bank.engines.extractive.remembering.queries import is_personal, is_small_talk
 from agentic_memory_bank.engines.extractive.remembering.succession import Told, succeeded
 from agentic_memory_bank.tools.text.attribution import asks_the_assistant
 
@@ -371,3 +371,38 @@ def test_a_chinese_message_about_a_work_that_no_memory_names_needs_none() -> Non
 @pytest.mark.parametrize(("asked", "is_own"), [("What do I ask per hour?", True), ("Can I ask how tall it is?", False)])
 def test_what_somebody_asks_for_their_work_is_theirs(asked: str, is_own: bool) -> None:
     assert is_personal(asked) is is_own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keep going!",
+        "Way to go!",
+        "Long time no talk!",
+        "You got this!",
+        "Of course!",
+        "Your words mean a lot.",
+        "That sounds awesome!",
+        "Can't wait!",
+        "I appreciate your support.",
+    ],
+)
+def test_what_only_keeps_a_talk_going_is_small_talk(text: str) -> None:
+    assert is_small_talk(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Of course my sister Ann lives in Leeds.",
+        "For sure we move in May.",
+        "Nice job offer came in from Leeds.",
+        "It means a lot to me that Ann came on Tuesday.",
+        "Can't wait to move to Leeds in May.",
+        "Keep going to the gym, says my doctor.",
+        "You did it yourself in 2019.",
+        "It looks great on the roof of my new house.",
+    ],
+)
+def test_what_begins_like_small_talk_and_tells_something_is_none(text: str) -> None:
+    assert not is_small_talk(text)

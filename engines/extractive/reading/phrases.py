@@ -91,7 +91,21 @@ SMALL_TALK: Final = lazy_pattern(
     r"|fun)\b[^,]{0,30}$"
     r"|(?:good|great|nice|lovely) to (?:see|hear|meet|talk|chat|know)|talk (?:soon|later|to you)|take care"
     r"|have a (?:good|great|nice)|sounds? (?:good|great|like)|same here|me too|no worries|no problem"
-    r"|you're welcome"
+    r"|you're welcome|long time no (?:see|talk|chat)\b"
+    r"|(?:keep (?:it up|going|up the (?:good|great) work)|way to go|lucky you|stay (?:safe|strong)|have fun|chat soon"
+    r"|(?:nice|good|great) (?:one|work|job|going)|you(?:'ve| have)? (?:got (?:this|it)|rock|nailed it|did it)"
+    r"|of course|for sure)\b[^,;\w]{0,8}\w{0,10}\W*$"
+    r"|you(?:'re| are) (?:so |really |truly |absolutely |the )*(?:awesome|amazing|best|kind|sweet|welcome)\b"
+    r"[^,;]{0,12}\W*$"
+    r"|(?:you're |so )?(?:agreed|welcome|impressive|exciting|yay|woo+hoo+|enjoy|ttyl)(?: stuff)?\b[^,;]{0,12}\W*$"
+    r"|(?:i )?(?:really |truly |so |do )?appreciate (?:it|that|this|you|your|the|all)\b[^,;]{0,40}$"
+    r"|(?:your|their) [a-z]+(?: and [a-z]+)?(?: really| truly)? means? (?:a lot|so much|the world)\b[^,;]{0,20}$"
+    r"|(?:it|that|this)(?: really| truly)? means (?:a lot|so much)(?: to me)?\W*$"
+    r"|(?:(?:it|that|this|they|these)(?: all)? )?(?:sounds?|looks?)(?: so| really| very| just)* (?:amazing|awesome|"
+    r"good|great|fun|cool|nice|lovely|wonderful|beautiful|incredible|delicious|fantastic|perfect)\b[^,;]{0,12}\W*$"
+    r"|(?:can't|cannot) wait(?: to (?:see|hear)\b[^,;]{0,24})?\W*$|let me know (?:how|if|when|what)\b"
+    r"|super (?:excited|stoked)\W*$"
+    r"|glad (?:you|to hear)\b|hop(?:e|ing) you(?:'re| are| had| have| like| enjoy)"
     r"|my pleasure|my goodness|my god|bye|see you|catch you|good luck|congrat|happy birthday|merry christmas)",
     re.IGNORECASE,
 )

@@ -110,7 +110,7 @@ class MemoryFolder:
                     fresh.append((line.text, self._store(line.text, subject, report)))
                 elif is_edited and self._is_rewritten(line):
                     self._store(line.text, subject, report)
-            if self._name(path, fresh):
+            if self._name(path, fresh, subject, report):
                 known.update((id, mark(text)) for text, id in fresh)
 
     def _revise(self, record: Record, line: MemoryLine, report: FolderReport) -> None:
@@ -133,10 +133,16 @@ class MemoryFolder:
         report["stored"].append(id)
         return id
 
-    def _name(self, path: Path, fresh: Sequence[tuple[str, str]]) -> bool:
-        """Write the ids of new memories behind their lines, wherever these stand by now; whether that was done."""
+    def _name(self, path: Path, fresh: list[tuple[str, str]], subject: str | None, report: FolderReport) -> bool:
+        """Write the ids of new memories behind their lines, wherever these stand by now; whether that was done.
+
+        Lines that came meanwhile are stored first: whoever reads just while a file is replaced may find none, and put
+        one in its place that lacks them.
+        """
         for _ in range(TRIES if fresh else 0):
-            before = _text(path)
+            before, named = _text(path), {text for text, _ in fresh}
+            later = [one.text for one in memory_files.parsed(before) if not one.id and one.text not in named]
+            fresh += [(text, self._store(text, subject, report)) for text in later]
             if self._replace(path, before, memory_files.named(before, fresh)):
                 return True
         return False
@@ -167,6 +173,8 @@ class MemoryFolder:
         lines = memory_files.parsed(before)
         if any(line.id in known and line.id in current and mark(line.text) != known[line.id] for line in lines):
             return True  # edited since it was taken in: the next time sees to it
+        if not all(line.id for line in lines):
+            return True  # so with new lines: what is stored nowhere else is never moved aside
         subject = more[0]["subject"] if more else None
         after = memory_files.updated(before, subject, current, more)
         return after == before or self._replace(path, before, after)

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
@@ -234,6 +235,30 @@ def test_two_writers_and_the_store_lose_nothing_at_the_same_time(shelf: Shelf) -
     assert wanted <= shelf.texts()
     written = {line.removeprefix("- ") for path in shelf.folder.glob("*.md") for line in lines(path)}
     assert wanted <= written
+
+
+def test_a_line_that_is_stored_nowhere_else_is_never_moved_aside(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[str] = []
+    write_out, rename = memory_folder.MemoryFolder._write_out, Path.rename  # pyright: ignore[reportPrivateUsage]
+
+    def writes_out(folder: memory_folder.MemoryFolder, *given: Any) -> None:
+        save(shelf.file(), shelf.file().read_text("utf-8") + "- The user came late.\n")
+        write_out(folder, *given)
+
+    def renames(path: Path, target: Path) -> Path:
+        moved.append(path.read_text("utf-8"))
+        return rename(path, target)
+
+    shelf.store("The user plays the cello.")
+    monkeypatch.setattr(memory_folder.MemoryFolder, "_write_out", writes_out)
+    monkeypatch.setattr(Path, "rename", renames)
+    shelf.sync()
+    monkeypatch.setattr(memory_folder.MemoryFolder, "_write_out", write_out)
+
+    assert not any("came late" in text for text in moved)
+    shelf.sync()
+    assert "The user came late." in shelf.texts()
+    assert "cello" in shelf.file().read_text("utf-8")
 
 
 def test_a_folder_serves_one_user_and_project(shelf: Shelf, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.extractive import contradictions
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import document_name, pair_key
-from agentic_memory_bank.state.interaction_tree import InteractionTree, text_of
+from agentic_memory_bank.nodes.memory_bank.views import document_name, pair_key, raw_text
+from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text, neighbours
 from agentic_memory_bank.state.settings import Settings
@@ -68,7 +68,7 @@ def _is_worth_judging(graph: QueryGraph, tree: InteractionTree, node_id: str, hi
     if gate.passes(*texts, hit.cosine, english=settings.gate_english, chinese=settings.gate_chinese):
         return True
     # a summary may leave out just the name that both speak of
-    return gate.shares_marks(*("\n".join(text_of(tree, a) for a in node["anchors"]) for node in (fresh, candidate)))
+    return gate.shares_marks(raw_text(fresh, tree), raw_text(candidate, tree))
 
 
 MOST_DOCUMENTS = 8

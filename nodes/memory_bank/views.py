@@ -32,6 +32,11 @@ def document_name(source: str) -> str:
     return "" if source in _UNNAMED or _NUMBERED.fullmatch(source) else source
 
 
+def raw_text(node: MemoryNode, tree: InteractionTree) -> str:
+    """The stretches of raw text that a memory was made of, one below the other."""
+    return _GAP.join(text_of(tree, anchor) for anchor in node["anchors"])
+
+
 def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
     """A memory as an engine sees it, with its raw text."""
     parts: list[SourcePart] = []
@@ -46,7 +51,7 @@ def memory_view(node: MemoryNode, tree: InteractionTree) -> MemoryView:
         summary=node["summary"],
         context=node["context"],
         keywords=tuple(node["keywords"]),
-        text=_GAP.join(text_of(tree, anchor) for anchor in node["anchors"]),
+        text=raw_text(node, tree),
         sources=tuple(node["provenance"]["sources"]),
         created_at=node["created_at"],
         parts=tuple(parts),

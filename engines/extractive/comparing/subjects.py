@@ -197,8 +197,8 @@ def _is_of_variant(first: Document, second: Document) -> bool:
         texts = [second.title, *(one.text for one in second.statements)]
         called = [text[found.end() :] for text in texts for found in re.finditer(rf"(?<![\w-]){model}(?![\w-])", text)]
         variants = {found[1] if (found := _VARIANT.match(rest)) else "" for rest in called}
-        is_said = any(variant.casefold() in _words(first) for variant in variants)
-        if len(called) > 2 and len(variants) == 1 and "" not in variants and not is_said:
+        variant = variants.pop() if len(called) > 2 and len(variants) == 1 else ""
+        if variant and variant.casefold() not in _words(first):
             return True
     return False
 

@@ -7,7 +7,7 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.answering.exact import exact, is_nested
 from agentic_memory_bank.engines.extractive.answering.second_reading import Judge
-from agentic_memory_bank.engines.extractive.answering.short_answers import short_answer
+from agentic_memory_bank.engines.extractive.answering.short_answers import ShortAnswer, short_answer
 from agentic_memory_bank.engines.extractive.reading.marks import ASKS
 from agentic_memory_bank.engines.extractive.reading.phrases import SMALL_TALK_CHINESE
 from agentic_memory_bank.engines.extractive.remembering.queries import is_small_talk
@@ -106,13 +106,18 @@ class ExtractiveResearchEngine:
         short = [q for q in found.quotes if found.is_choice or _tells(_said(q, excerpts))] if found else []
         sentences = [PageQuote(int(q.passage), (q.start, q.end)) for q in likeliest]
         agree = any(_meet(one, other) for one in short for other in sentences)
-        words = found.text if found and found.is_choice else exact(inquiry.request, found.text) if found else ""
+        words = _exactly(inquiry.request, found, excerpts) if found else ""
         if found and short and words and (found.is_choice or agree):
             is_sure = likeliest[:1] != [] and likeliest[0].sure >= SURE
             return ResearchResponse(words, tuple(short), is_sure and _state(inquiry.request, short, excerpts))
         apart = [*sentences, *(one for one in short if not any(_meet(one, other) for other in sentences))]
         said = [" ".join(_said(one, excerpts).split()) for one in apart]
         return ResearchResponse("\n".join(said), tuple(apart), is_sure=False)
+
+
+def _exactly(request: str, found: ShortAnswer, excerpts: Sequence[Excerpt]) -> str:
+    """The words that answer, where they can be told from the rest of their sentence."""
+    return found.text if found.is_choice else exact(request, found.text, _said(found.quotes[0], excerpts))
 
 
 def _said(quote: PageQuote, excerpts: Sequence[Excerpt]) -> str:

@@ -298,3 +298,28 @@ def test_a_word_that_only_begins_a_clause_asks_nothing(question: str, group: str
 )
 def test_what_is_only_measured_is_no_number_of_what_is_counted(question: str, stretch: str, words: str) -> None:
     assert exact(question, stretch) == words
+
+
+@pytest.mark.parametrize(
+    ("question", "stretch", "sentence", "words"),
+    [
+        ("他是第几届议员？", "12届", "他是第12届州议员。", "第12届"),
+        ("她是第几代国王？", "22代国王", "她是第22代国王。", "第22代国王"),
+        ("有几种动作？", "两种", "动作为两种，装备三支。", "两种"),
+        ("比赛什么时候举行？", "2008年8月15日", "2008年的比赛在2008年8月15日及8月16日举行。", "2008年8月15日及8月16日"),
+        ("站房面积有多少平方米？", "4998平方米", "站房面积4998平方米，高22米。", "4998平方米"),
+        ("她的排名是多少？", "51", "她在榜上排名第51。", "第51"),
+        ("那里的平均气温是多少？", "32℃", "那里平均气温28至32℃。", "28至32℃"),
+        ("这家店在北岛有多少家分店？", "2间", "现时在北岛共有28间分店，南岛设有2间分店。", ""),
+        ("这家店在北岛有多少家分店？", "28间", "这家店在北岛共有28间分店，南岛设有2间。", "28间"),
+        ("他是什么时候去世的？", "1950年", "1950年随家人来港，1954年父亲病去。", ""),
+        ("How many points did she score?", "40", "Last week she scored 40 points.", "40 points"),
+        ("How many points did she score?", "40", "She scored 40 times.", "40"),
+        ("When did the mill close?", "1931", "The mill opened in 1931 and closed in 1950.", ""),
+        ("When did the mill close?", "1950", "It opened in 1931, but the mill did close in 1950.", "1950"),
+    ],
+)
+def test_a_value_is_given_whole_and_not_where_another_may_be_meant(
+    question: str, stretch: str, sentence: str, words: str
+) -> None:
+    assert exact(question, stretch, sentence) == words

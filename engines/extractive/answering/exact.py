@@ -4,14 +4,19 @@ Where it cannot be told from its neighbours, nothing is: then the whole sentence
 """
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.questions import asking_part
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
-from agentic_memory_bank.engines.extractive.reading.values import values_of
+from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.spans import Span
+from agentic_memory_bank.tools.text.terms import tokenize
 
 _UNNAMED: Final = frozenset(("reason", "choice"))
 """Kinds of which no word is told to be one."""
@@ -52,8 +57,10 @@ _MEASURES: Final = frozenset(dimension for dimension, _ in UNITS.values()) - {
 """What units measure, but for those of things that one counts."""
 _ALIKE: Final = (frozenset(("time", "months")), frozenset(("temperature", "fahrenheit")))
 _OPEN: Final = {"(": ")", "（": "）", "[": "]", "《": "》", "“": "”", "「": "」"}
-_APART: Final = 3
-"""Characters between two dates that are one span of time."""
+_JOINED: Final = lazy_pattern(r"[ 至到~～—–及和与、（(-]{0,3}")
+"""What stands between the two ends of a range, or two dates or numbers that are told together."""
+_NEXT_WORD: Final = lazy_pattern(r" [a-z]{2,24}\b")
+_COMMA: Final = lazy_pattern(r"[,，;；](?!\d{3})")
 _OWNER: Final = r"['’]s (?:[\w.-]{1,24} ){0,3}?"
 _FURTHER: Final = r"\bof (?:[\w'’.-]{1,24} ){1,8}?"
 _WITHIN: Final = lazy_pattern(
@@ -66,21 +73,39 @@ _WITHIN: Final = lazy_pattern(
 """Something is said to belong to what belongs to something, or is only described."""
 
 
-def exact(question: str, stretch: str) -> str:
+def exact(question: str, stretch: str, sentence: str = "") -> str:
     """The words of a stretch that are of the kind a question asks for; empty where that cannot be told.
+
+    A value is given whole, with what stands around it in its sentence: the rank, the range, what is counted. Where the
+    sentence has another one that may as well be meant, the sentence says more than either.
 
     Example:
         >>> exact("它什么时候停运？", "2009年1月5日起停止服务"), exact("谁创办了它？", "万润南出走法国")
         ('2009年1月5日', '')
         >>> exact("What is the name of it?", "National Hockey League (NHL"), exact("Why did it stop?", "in 2009")
         ('National Hockey League', '')
+        >>> exact("How many points did he score?", "40", "He scored 40 points.")
+        '40 points'
     """
     kinds = [kind for kind in asked_for(question) if kind not in _UNNAMED]
     if not any(holds(kind, stretch) for kind in kinds) or _measures_other(question, stretch):
         return ""
     words = _whole(stretch)
-    if is_cjk(stretch):
-        words = _value(words, "date" if "date" in kinds else "number") if _VALUES.issuperset(kinds) else ""
+    text = sentence if words in sentence else words
+    span = (text.find(words), text.find(words) + len(words))
+    if _VALUES.issuperset(kinds):
+        kind = "date" if "date" in kinds else "number"
+        values = [value for value in values_of(text) if value.kind == kind]
+        chosen = next((one for one in values if span[0] < one.end and one.start < span[1]), None)
+        if is_cjk(text):
+            span = _value(text, span, values, chosen) if chosen else (0, 0)
+        else:
+            span = span[0], _counted(question, text, span[1])
+        if chosen and _has_rival(question, text, span, values, chosen):
+            return ""
+    elif is_cjk(words):
+        return ""
+    words = text[slice(*span)]
     return words if any(holds(kind, words) for kind in kinds) else ""
 
 
@@ -113,15 +138,48 @@ def _whole(words: str) -> str:
     return words.strip(" ,，、")
 
 
-def _value(words: str, kind: str) -> str:
-    """The first date or number in Chinese words, with the one it runs to; a number with 第 and what it counts."""
-    values = [value for value in values_of(words) if value.kind == kind]
-    if not values:
-        return ""
-    end = values[0].end
-    for value in values[1:]:
-        end = value.end if value.start - end <= _APART else end
-    unit = _MEASURE.match(words, end) if kind == "number" else None
-    is_unit = unit is not None and (unit["known"] is not None or unit.end() == len(words))
-    first = _ORDINAL.search(words, 0, values[0].start) if kind == "number" else None
-    return words[first.start() if first else values[0].start : unit.end() if unit and is_unit else end]
+def _value(text: str, span: Span, values: Sequence[Value], chosen: Value) -> Span:
+    """Where a date or number of Chinese words stands, with those of its range; a number with 第 and what it counts."""
+    start, end = chosen.start, chosen.end
+    for value in reversed(values):
+        start = value.start if value.end <= start and _JOINED.fullmatch(text, value.end, start) else start
+    for value in values:
+        end = value.end if value.start >= end and _JOINED.fullmatch(text, end, value.start) else end
+    if chosen.kind == "date":
+        return start, end
+    unit, rank = _MEASURE.match(text, end), _ORDINAL.search(text, 0, start)
+    if unit and unit["known"] is not None:
+        end = unit.end()
+    elif unit and end < span[1] <= unit.end():
+        end = span[1]
+    return rank.start() if rank else start, end
+
+
+def _counted(question: str, text: str, end: int) -> int:
+    """Where an English number ends that goes on with what the question counts: "40 points"."""
+    beside = _NEXT_WORD.match(text, end) if text[:end][-1:].isdigit() else None
+    return beside.end() if beside and set(tokenize(beside[0])) & set(tokenize(question)) else end
+
+
+def _has_rival(question: str, text: str, span: Span, values: Sequence[Value], chosen: Value) -> bool:
+    """Whether a sentence has another value of that kind whose clause says as much of what the question does."""
+    others = (one for one in values if not span[0] <= one.start < span[1] and not _agree(one, chosen))
+    rivals = [one for one in others if _unit(text, one) == _unit(text, chosen)]
+    if not rivals:
+        return False
+    asked, ends = set(tokenize(question)), [*(mark.end() for mark in _COMMA.finditer(text)), len(text)]
+    said = [len(asked.intersection(tokenize(text[a:b]))) for a, b in pairwise([0, *ends])]
+    own = said[bisect_right(ends, chosen.start)]
+    return any(said[bisect_right(ends, one.start)] >= own for one in rivals)
+
+
+def _agree(one: Value, other: Value) -> bool:
+    """Whether two dates do not differ where both are told: "in 2008", "on 15 August 2008"."""
+    pairs = zip(one.date, other.date, strict=True)
+    return one.kind == "date" and all(a is None or b is None or a == b for a, b in pairs)
+
+
+def _unit(text: str, value: Value) -> str:
+    """What a number counts or measures; of a date nothing."""
+    measure = _MEASURE.match(text, value.end) if value.kind == "number" and not value.unit else None
+    return (measure["known"] or "") if measure else value.unit

@@ -15,7 +15,8 @@ speaker: the words are the same but for case and punctuation, or the cosine of t
 hold the same names and numbers. Who said it, and when, is no part of the words.
 
 *Changes*: of each pair of texts (RAMDocs apart, whose passages are no memories), the second is weighed as what is said
-after the first. What counts is whether it supersedes the first; it should for a contradiction alone.
+after the first. What counts is whether the change is seen: the second supersedes the first, or both stay and each names
+the other; it should for a contradiction alone. How many are superseded is printed beside it.
 """
 
 import argparse
@@ -161,16 +162,17 @@ class Bench:
         pairs = [p for p in _rows(self._data / f"conflict/pairs.{self._half}.jsonl") if p["source"] != "ramdocs"]
         vectors = self._encoder.vectors([pair[side] for pair in pairs for side in ("a", "b")])
         engine = ExtractiveConversationEngine()
-        run: list[Row] = []
+        verdicts: list[str] = []
         for place, pair in enumerate(pairs):
             known = ExistingMemory("a", pair["a"], "semantic", float(vectors[2 * place] @ vectors[2 * place + 1]))
             quote = TurnQuote("b", pair["b"], (0, len(pair["b"])))
-            verdict = engine.resolve([Fact(pair["b"], "semantic", (quote,))], [[known]])[0].verdict
-            run.append({"pid": pair["pid"], "pred": verdict == "supersede"})
-        kept = self._written("pairs", pairs)
-        table = self._scored("supersede", ["pairs", "--pairs", str(kept), "--by", "source"], run)["ALL"]
-        yield _at_least("supersede, RAMDocs apart: precision", table["P"], LEAST_PRECISION)
-        yield _at_least("supersede, RAMDocs apart: recall", table["R"], LEAST_RECALL)
+            verdicts.append(engine.resolve([Fact(pair["b"], "semantic", (quote,))], [[known]])[0].verdict)
+        given = ["pairs", "--pairs", str(self._written("pairs", pairs)), "--by", "source"]
+        for name, counted in (("superseded", ("supersede",)), ("seen", ("supersede", "contradicts"))):
+            run = [{"pid": p["pid"], "pred": verdict in counted} for p, verdict in zip(pairs, verdicts, strict=True)]
+            table = self._scored(name, given, run)["ALL"]
+            yield _at_least(f"changes {name}, RAMDocs apart: precision", table["P"], LEAST_PRECISION)
+            yield _at_least(f"changes {name}, RAMDocs apart: recall", table["R"], LEAST_RECALL)
 
     # --- the judge -------------------------------------------------------------------------------------------------
 

@@ -115,17 +115,20 @@ class _TokenBudget:
     def __init__(self, tokens: int) -> None:
         self._left = tokens - estimate_tokens(recalled.FRAME)
         self._origins = set[str]()
+        self._above: recalled.Earlier | None = None
         self._lines = set[tuple[str, str]]()
 
     def takes(self, entry: recalled.Earlier) -> bool:
         """Whether there was room for a memory that is not shown yet, which is then taken."""
         origin, line = recalled.origin(entry), recalled.earlier(entry)
-        size = _size(line) + (0 if origin in self._origins else _size(origin))
+        size = _size(line) + (0 if origin in self._origins else _size(recalled.origin(entry, self._above)))
         if size > self._left or (origin, line) in self._lines:
             return False
         self._left -= size
         self._lines.add((origin, line))
-        self._origins.add(origin)
+        if origin not in self._origins:
+            self._above = entry
+            self._origins.add(origin)
         return True
 
 

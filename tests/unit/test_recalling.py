@@ -606,6 +606,20 @@ def test_a_memory_names_its_day_its_conversation_and_its_trust() -> None:
     ]
 
 
+def test_what_the_line_above_says_of_conversation_and_trust_is_not_said_again() -> None:
+    told = memory("Caroline (1:56 pm on 8 May, 2023): I went to a support group.", 0.9)
+    asked = memory("Caroline (2:31 pm on 9 May, 2023): My bicycle is green.", 0.8)
+    own = memory("user: I like tea.", 0.7, trust=0.5)
+    assert block_lines(told, asked, own) == [
+        "[8 May 2023, c-1, .9]",
+        "- Caroline: I went to a support group.",
+        "[9 May 2023]",
+        "- Caroline: My bicycle is green.",
+        "[1 March 2026, c-1, .5]",
+        "- I like tea.",
+    ]
+
+
 def test_memories_of_one_day_conversation_and_trust_stand_together() -> None:
     first, apart, last = memory("I like tea.", 0.9), memory("I like rain.", 0.8, trust=0.5), memory("I like snow.", 0.7)
     assert shown(first, apart, last) == [first["text"], apart["text"], last["text"]]

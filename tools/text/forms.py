@@ -67,7 +67,7 @@ CHAT: Final = lazy_pattern(
 )
 _HAN_DIGITS: Final = {char: str(number) for number, char in enumerate("〇一二三四五六七八九十")}
 MARK: Final = lazy_pattern(
-    r"(?P<bullet>[-*+•·◦▪‣–—])[ \t]+(?=\S)"
+    r"(?P<bullet>[-*+•·◦▪‣–—★☆●○■□◆◇►▶✓✔])[ \t]+(?=\S)"
     r"|(?P<number>[0-9]{1,2}(?:\.[0-9]{1,2}){1,3}|[0-9]{1,3}(?=[.)])|§[ \t]?[0-9]{1,3})[.)]?[ \t]+(?=\S)"
     r"|[(（](?P<letter>[0-9]{1,3}|[a-z]{1,3}|[一二三四五六七八九十]{1,3})[)）][ \t]*(?=\S)"
     r"|(?P<roman>[a-z])\)[ \t]+(?=\S)"

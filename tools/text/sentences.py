@@ -29,7 +29,7 @@ _KINDS = (
     (
         "item",
         lazy_pattern(
-            r"(?:[-*+•·◦▪‣–—]|\d{1,3}[.)]|[(（]\d{1,3}[)）]|[a-zA-Z]\))[ \t]+\S"
+            r"(?:[-*+•·◦▪‣–—★☆●○■□◆◇►▶✓✔]|\d{1,3}[.)]|[(（]\d{1,3}[)）]|[a-zA-Z]\))[ \t]+\S"
             r"|(?:\d{1,3}|[一二三四五六七八九十]{1,3})、"
         ),
     ),
@@ -136,6 +136,8 @@ _END = lazy_pattern(
 )
 _NEXT_WORD = lazy_pattern(r"[A-Za-z]+")
 _ACRONYM = lazy_pattern(r"(?:[A-Za-z]\.)*[A-Za-z]")
+_MEASURED = lazy_pattern(r"\d[ \u00a0]?[glmhstVW]\Z")
+"""A number in a unit of one letter, which is no initial ("600 g.")."""
 _NEVER_LAST = words_of(
     "mr mrs ms mx dr prof rev hon gen col lt sgt capt cmdr adm gov sen rep pres st mt ft vs viz approx ca cf e.g i.e "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
@@ -179,6 +181,8 @@ def _full_stop_ends(text: str, mark: re.Match[str], block: int) -> bool:
         return False
     if folded in _BEFORE_NUMBERS:
         return not following.isdigit() and not following.islower()
+    if _MEASURED.search(text, max(block, mark.start() - 4), mark.start()):
+        return not following.islower()
     if folded in _SOMETIMES_LAST or _ACRONYM.fullmatch(word):
         next_word = _NEXT_WORD.match(text, mark.end())
         return next_word is not None and next_word[0] in _STARTERS

@@ -45,6 +45,8 @@ _CHANGED: Final = re.compile(
     re.IGNORECASE,
 )
 """What says that a value holds from now on, in place of another one."""
+_UNTIL: Final = re.compile(r"\b(?:until|till|by|before|no later than|at the latest) (?:about )?$|[至到前]$")
+_FROM: Final = re.compile(r"\b(?:from|after|since|open(?:s|ed)? at|starts? at|begins? at) (?:about )?$|[从自]$")
 _RIVAL: Final = 0.8
 _MOST_POSTINGS: Final = 24
 
@@ -122,6 +124,14 @@ def _end_alike(first: Side, second: Side) -> bool | None:
     return same_figure(first.span[1 - at], second.span[1 - to]) if at == to else None
 
 
+def _edge(side: Side) -> str:
+    """Whether a time is the one from which something holds, or up to which."""
+    before = side.statement.text[max(0, side.figure.start - 16) : side.figure.start]
+    if side.figure.kind != "clock":
+        return ""
+    return "end" if _UNTIL.search(before) else "begin" if _FROM.search(before) else ""
+
+
 def _comparable(first: Side, second: Side) -> bool:
     """Whether two values are of one unit or count the same, only one of them told by somebody; dates have no unit."""
     ours, theirs = first.figure, second.figure
@@ -129,6 +139,7 @@ def _comparable(first: Side, second: Side) -> bool:
         return False
     if (
         _end_alike(first, second) is None
+        or {_edge(first), _edge(second)} == {"begin", "end"}
         or are_of_other_sizes(ours, theirs)
         or other_period(first.statement, ours, second.statement, theirs)
     ):

@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.extractive.comparing.counterparts import counte
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
+from agentic_memory_bank.engines.extractive.comparing.labelled import labelled
 from agentic_memory_bank.engines.extractive.comparing.meant import labelled_apart, meant_apart
 from agentic_memory_bank.engines.extractive.comparing.noticed import noticed
 from agentic_memory_bank.engines.extractive.comparing.opposed import opposed
@@ -24,7 +25,13 @@ from agentic_memory_bank.engines.extractive.comparing.precedence import preceden
 from agentic_memory_bank.engines.extractive.comparing.required import required_versions
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.sides import cell_of, column_of, figures_given
-from agentic_memory_bank.engines.extractive.comparing.subjects import SALUTES, are_to_others, share_subject, speak_apart
+from agentic_memory_bank.engines.extractive.comparing.subjects import (
+    SALUTES,
+    are_counted,
+    are_to_others,
+    share_subject,
+    speak_apart,
+)
 from agentic_memory_bank.engines.extractive.comparing.successors import successors
 from agentic_memory_bank.engines.extractive.comparing.telling import (
     OF_EVERYTHING,
@@ -37,7 +44,7 @@ from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure, same_figure, same_kind
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import OF_THE_DOCUMENT
-from agentic_memory_bank.engines.extractive.reading.revisions import announces, changes_to, is_notice
+from agentic_memory_bank.engines.extractive.reading.revisions import announces, is_notice
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese, read
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -93,6 +100,7 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
                 *counterparts(left, right, weights),
                 *opposed(left, right, weights),
                 *dated_apart(left, right),
+                *labelled(left, right),
             )
             clashes += [*_not_told_apart(left, right, others), *required_versions(left, right)]
         if about_one or notices[0] != notices[1]:
@@ -105,14 +113,8 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
             prevails = 0 if notices[0] else 1
         found = [one if one.holds is not None else replace(one, holds=prevails) for one in found]
     found.sort(key=lambda one: one.kind in ("negation", "class"))  # of two of one pair, values say more
-    unique = {(one.first.number, one.second.number): one for one in reversed(found) if not _changes_to_the_same(one)}
+    unique = {(one.first.number, one.second.number): one for one in reversed(found) if not one.says_nothing}
     return tuple(reversed(unique.values()))
-
-
-def _changes_to_the_same(found: FoundContradiction) -> bool:
-    """Whether one statement says that something went from one value to the one that the other statement gives."""
-    first, second = found.first, found.second
-    return changes_to(first, second.figures) or changes_to(second, first.figures)
 
 
 def _revised(found: FoundContradiction) -> Literal[0, 1] | None:
@@ -164,7 +166,7 @@ def _are_titled_apart(first: Document, second: Document) -> bool:
 
 def _are_alike(first: Document, second: Document) -> bool:
     """Whether names or titles of one pattern hold different labels ("Path No. 1: Herons", "Path No. 2: Otters")."""
-    named = zip(first.mould, second.mould, first.labels, second.labels, strict=True)
+    named = [*zip(first.mould, second.mould, first.labels, second.labels, strict=True)][are_counted(first, second) :]
     return any(ours and theirs and ours.isdisjoint(theirs) and _similar(a, b) for a, b, ours, theirs in named)
 
 

@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
+from agentic_memory_bank.engines.extractive.reading.marks import PREVAILS, SIGNED
+from agentic_memory_bank.engines.extractive.reading.revisions import changes_to
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
 
@@ -41,6 +43,24 @@ class FoundContradiction:
     values: tuple[str, str]
     holds: Literal[0, 1] | None
     score: float
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is none on a second look.
+
+        Then one statement tells of the change to what the other one gives, repeats its date, or says when a document
+        was signed or which of two prevails.
+        """
+        sides = (self.first, self.values[0]), (self.second, self.values[1])
+        if any(PREVAILS.search(side.text) for side, _ in sides):
+            return True
+        if self.kind == "date":
+            ours, theirs = self.values
+            if ours != theirs and (ours in theirs or theirs in ours):
+                return True
+            if any(SIGNED.match(side.text, side.text.find(value) + len(value)) for side, value in sides):
+                return True
+        return changes_to(self.first, self.second.figures) or changes_to(self.second, self.first.figures)
 
     def mirrored(self) -> "FoundContradiction":
         """The same contradiction with its two sides exchanged."""

@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.comparing.found import FoundContradi
 from agentic_memory_bank.engines.extractive.comparing.sides import words_of
 from agentic_memory_bank.engines.extractive.comparing.telling import are_apart
 from agentic_memory_bank.engines.extractive.reading.figures import figures_of
+from agentic_memory_bank.engines.extractive.reading.marks import PREVAILS
 from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.states import SaidState, states_in
 from agentic_memory_bank.tools.text.forms import has_digit
@@ -45,6 +46,8 @@ _ONLY: Final = lazy_pattern(
     r"\b(?:only|except|unless|apart from|other than|but not|not all|not every)\b|[仅只除]|以外|之外", re.I
 )
 _WORD: Final = lazy_pattern(r"[A-Za-z'’-]+")
+_TO_DO: Final = lazy_pattern(r" to (?=[a-z]{3,})")
+"""What goes on with what somebody is allowed to do, or has to."""
 _BARES: Final = "we you they it he she i this that these those all any one everybody everyone nobody who"
 _BARE: Final = frozenset(_BARES.split())
 
@@ -70,6 +73,16 @@ _OF_PEOPLE: Final = "hurt"
 _NOBODY: Final = lazy_pattern(r"\b(?:nobody|no one|none)\b|无人|没有?人", re.IGNORECASE)
 _ANYBODY: Final[Mapping[str, frozenset[int]]] = {"": frozenset()}
 """What bears a state that is denied of everybody."""
+_ANYTHING: Final[Mapping[str, frozenset[int]]] = {"\n": frozenset()}
+"""What bears a state that what both documents are about is in."""
+_ON_SYSTEMS: Final = "runs"
+_OF_ITSELF: Final = ("waterproof", "prescribed", _ON_SYSTEMS)
+"""States of a product or a program, of which a sentence need not name it again."""
+_ITSELF: Final = lazy_pattern(
+    r"\b(?:it|the (?:device|product|unit|housing|case|body|app|program|programme|software|tool|server|machine))\b"
+    r"|机身|整机|本机|本品|产品|支持|具有|具备|软件|程序|设备|可以?|能|它",
+    re.IGNORECASE,
+)
 _NUMBERED: Final = lazy_pattern(
     r"\b(?:in|on|at|to) (?:[A-Za-z]+ )?[A-Za-z]+ (?P<number>\d{1,3}[a-z]?)(?= (?:of|in|at|and|or)\b|[^\w ]| ?$)"
 )
@@ -143,7 +156,7 @@ def _all_states(document: Document) -> tuple[_BearerState, ...]:
 
 
 def _is_side(statement: Statement) -> bool:
-    if len(statement.text) > _MOST_TEXT or statement.cells:
+    if len(statement.text) > _MOST_TEXT or statement.cells or PREVAILS.search(statement.text):
         return False
     is_listed = statement.place.kind == "item" and statement.mode == "none"  # "Breakfast", under "Not included"
     return statement.is_said_as_fact or is_listed
@@ -175,6 +188,12 @@ def _stated(statement: Statement, clause: str, state: SaidState) -> Iterator[_Be
     """What a clause says to be in a state, and what that presupposes or, of what must not be done, denies."""
     bearer, rest = _bearer(clause, state.start, state.end, is_chinese(statement))
     words, shown = words_of(bearer), clause.strip(" *_>")
+    if state.name in _OF_ITSELF and _is_itself(statement, bearer):
+        said = words_of(f"{clause[: state.end]} {statement.place.title}")
+        where = {word: some for word, some in words_of(statement.text).items() if word not in said}
+        if where or state.name != _ON_SYSTEMS:
+            yield _BearerState(statement, state.name, state.holds, _ANYTHING, where, shown)
+        return
     if _MUST_NOT.search(clause[: state.end]):
         denied = words_of(f"{_cut(clause[: state.start])[0]} {_cut(clause[state.end :])[0]}")
         yield _BearerState(statement, _GENERAL, False, denied, {}, shown)
@@ -184,6 +203,12 @@ def _stated(statement: Statement, clause: str, state: SaidState) -> Iterator[_Be
         yield _BearerState(statement, state.name, state.holds, words, words_of(rest), shown, head=_head(bearer))
         if state.name in _PRESUPPOSE and (state.holds or state.name in ("free", "open")):
             yield _BearerState(statement, _GENERAL, True, words, words_of(rest), shown)
+
+
+def _is_itself(statement: Statement, bearer: str) -> bool:
+    """Whether what is in a state is what the whole document is about: the device, or nothing is named."""
+    words = words_of(_ITSELF.sub(" ", bearer)).keys()
+    return words <= words_of(f"{statement.place.title} {statement.place.name}").keys()
 
 
 def _has_subject(clause: str, denial: re.Match[str]) -> bool:
@@ -213,6 +238,10 @@ def _bearer(text: str, start: int, end: int, chinese: bool) -> tuple[str, str]:
     if chinese:
         return f"{text[:start]} {text[end:]}", ""
     before, behind = text[:start], text[end:]
+    if done := _TO_DO.match(behind):
+        subject, where = _cut(before)
+        thing, there = _cut(behind[done.end() :])
+        return f"{subject} {thing}", f"{where} {there}"
     named = [word for word in _WORD.findall(before.casefold()) if word not in _BARE]
     subject, where = _cut(before)
     if words_of(subject) and named and not _OF_WHAT_FOLLOWS.search(text[start:end]):
@@ -232,7 +261,7 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 def _keys(said: _BearerState) -> set[str | int]:
-    if said.name == _OF_PEOPLE:
+    if said.name == _OF_PEOPLE or said.bearer is _ANYTHING:
         return {""}
     return {*said.bearer, *(concept for concepts in said.bearer.values() for concept in concepts)}
 
@@ -240,6 +269,10 @@ def _keys(said: _BearerState) -> set[str | int]:
 def _like(first: _BearerState, second: _BearerState, weights: Weights) -> float:
     """How much the words weigh that two bearers share; 0 where something tells them apart."""
     ours, theirs = first.bearer, second.bearer
+    if ours is _ANYTHING or theirs is _ANYTHING:
+        holding, denying = (first, second) if first.holds else (second, first)
+        is_of_both = ours is theirs and (first.name != _ON_SYSTEMS or denying.rest.keys() <= holding.rest.keys())
+        return _LEAST_WEIGHT if is_of_both and not _are_of_other_times(first, second) else 0.0
     if _ANYBODY in (ours, theirs):
         return 0.0 if _are_of_other_times(first, second) else _LEAST_WEIGHT
     if first.statement.place.speaker and second.statement.place.speaker:

@@ -9,6 +9,8 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.comparing.counterparts import later
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction
 from agentic_memory_bank.engines.extractive.comparing.telling import stand_apart
+from agentic_memory_bank.engines.extractive.reading.kinds import SURNAMES
+from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -26,6 +28,7 @@ _ROLES: Final = (
 _NAME: Final = r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w'’-]{1,24}(?: [A-Z][\w'’-]{0,24}\.?){0,2}"
 _KIND: Final = r"(?P<kind>(?:[a-z-]{3,16} )?)"
 _BE: Final = r"(?:is|was|will be|remains|became|has become)"
+_CHOSEN: Final = r"(?:was |is |has been )?(?:elected|appointed)(?: as)?"
 _THE: Final = r"\b(?:[Tt]he|[Oo]ur|[Yy]our|[Ii]ts|[Tt]heir) "
 _END: Final = r"(?![\w'’])"
 _PATTERNS: Final = tuple(
@@ -33,32 +36,38 @@ _PATTERNS: Final = tuple(
     for pattern in (
         rf"{_THE}{_KIND}(?P<role>{_ROLES}),? (?P<name>{_NAME}){_END}",
         rf"{_THE}{_KIND}(?P<role>{_ROLES})(?: of [^,.;]{{1,40}}?)? {_BE} (?P<name>{_NAME}){_END}",
-        rf"(?P<name>{_NAME}),? (?:who )?(?:{_BE}|acts as|serves as|(?:has taken|takes|took) over as) "
+        rf"(?P<name>{_NAME}),? (?:who )?(?:{_BE}|{_CHOSEN}|acts as|serves as|(?:has taken|takes|took) over as) "
         rf"(?:(?:the|our|your|its|their|new) ){{0,2}}{_KIND}(?P<role>{_ROLES})\b",
         rf"\b(?:by|with|under) (?:the )?{_KIND}(?P<role>{_ROLES}),? (?P<name>{_NAME}){_END}",
         rf"(?P<name>{_NAME})(?:,| \() ?(?:the |our |your )?{_KIND}(?P<role>{_ROLES})(?=[,.;)]|$)",
     )
 )
+_DOES: Final = lazy_pattern(
+    rf"(?P<name>{_NAME}) (?:is |will be |will )?"
+    r"(?:(?P<organise>coordinat|co-ordinat|organi[sz])(?:e|es|ing)|(?P<lead>lead|head)(?:s|ing)?|(?P<chair>chair)(?:s|ing)?"
+    r"|(?P<teach>teach)(?:es|ing)?|(?P<manage>manag)(?:e|es|ing)|(?P<look>look)(?:s|ing)? after"
+    r"|(?P<charge>in charge of|responsible for)) (?:the |our )(?P<what>[a-z][\w-]{2,20})\b"
+)
+"""Who does what has one who does it ("Lotte Berg coordinates the move")."""
 _FIELD: Final = lazy_pattern(
     rf"[\W_]*{_KIND}(?P<role>{_ROLES})\**[ \t]*(?:[:|][ \t|*]*|[ \t.…]{{2,40}})(?P<name>{_NAME}){_END}",
     re.IGNORECASE,
 )
-_SURNAME: Final = (
-    "[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石"
-    "姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文聂]"
-)
-_HAN_NAME: Final = rf"(?P<name>{_SURNAME}[\u4e00-\u9fff]{{1,2}}?)"
+_HAN_NAME: Final = rf"(?P<name>[{SURNAMES}谭廖史易赖文聂][\u4e00-\u9fff]{{1,2}}?)"
 _HAN_ROLES: Final = (
     "总?负责人|联系人|项目经理|总指挥|总监督|指挥|经理|主任|馆长|院长|校长|班主任|队长|站长|主持人?|主讲人?|讲师|作者|设计者|设计师|建筑师|总?工程师|总监|会长|"
     "秘书长|书记|组长|店长|船长|教练|导师|主编|裁判长|法定代表人|导游|领队|承办人|经办人|值班长|监护人"
 )
-_HAN_END: Final = r"(?=[，。；、,;|（(\s]|$|担任|负责|主持|主讲|接任|接替|出任|说|表示|介绍|告诉|指出|[0-9])"
+_HAN_END: Final = (
+    r"(?=[，。；、,;|（(\s]|$|老师|先生|女士|同志|教授|医生|担任|负责|主持|主讲|接任|接替|出任|说|表示|介绍|告诉|指出"
+    r"|[0-9])"
+)
 _HAN_PATTERNS: Final = (
     lazy_pattern(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**{_HAN_NAME}{_HAN_END}"
     ),
     lazy_pattern(
-        rf"(?P<kind>)(?P<role>[\u4e00-\u9fff]{{2,6}}?)由{_HAN_NAME}(?:{_HAN_ROLES})?(?:负责|主持|授课|主讲|带队|主刀)"
+        rf"(?P<kind>)(?P<role>[\u4e00-\u9fff]{{2,6}}?)由{_HAN_NAME}(?:{_HAN_ROLES})?(?:牵头)?(?:负责|主持|授课|主讲|带队|主刀)"
     ),
     lazy_pattern(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?[改将]?由(?:{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?{_HAN_NAME}(?:老师|同志)?(?:接任|接替|出任|担任)"
@@ -68,6 +77,8 @@ _HAN_PATTERNS: Final = (
     ),
     lazy_pattern(rf"由{_HAN_NAME}(?:接任|接替|出任|担任|任)(?P<kind>)(?P<role>{_HAN_ROLES})"),
 )
+_OURS: Final = lazy_pattern(rf"\b[Oo]ur (?:{_ROLES}),? {_NAME},")
+"""Who holds a role is said as a fact, whatever is asked of them ("If you ask our treasurer, Ann Lee, ...")."""
 _OTHER: Final = lazy_pattern(
     r"\b(?:former|previous|old|then|deputy|vice|assistant|acting|co|second|another|an?|any|each|every|no) $|"
     r"[副原前代]$",
@@ -83,6 +94,47 @@ _OF_THE_MEETING: Final = lazy_pattern(
     r"chair|author|secretary|minute|moderator|host|speaker|lead\b|referee", re.IGNORECASE
 )
 """Roles that each meeting or document has somebody else for, where they stand in its head."""
+_KINDS_OF_DOING: Final = ("organise", "lead", "chair", "teach", "manage", "look", "charge")
+_NO_NAMES: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "it",
+        "he",
+        "she",
+        "we",
+        "they",
+        "you",
+        "i",
+        "who",
+        "which",
+        "what",
+        "everybody",
+        "nobody",
+        "somebody",
+        "our",
+        "your",
+        "their",
+        "its",
+        "his",
+        "her",
+        "one",
+        "each",
+        "every",
+        "all",
+        "both",
+        "most",
+        "some",
+        "many",
+        "no",
+    ]
+)
+"""What a sentence may begin with in place of a name."""
 _TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof"))
 
 
@@ -129,6 +181,7 @@ def _by_role(document: Document) -> dict[str, list[_Holder]]:
     found: dict[str, list[_Holder]] = {}
     for statement in document.statements:
         said = statement.is_said_as_fact or statement.place.kind == "row" or _TAKES_OVER.search(statement.text)
+        said = said or statement.mode == "possible" and _OURS.search(statement.text)
         if len(statement.text) <= _MOST_TEXT and said:
             for holder in _holders(statement):
                 found.setdefault(holder.role, []).append(holder)
@@ -141,14 +194,24 @@ def _holders(statement: Statement) -> Iterator[_Holder]:
         if not _OF_THE_MEETING.match(field["role"]):
             yield _holder(statement, field)
         return
+    yield from _doers(statement)
     for pattern in (*_PATTERNS, *_HAN_PATTERNS):
         for match in pattern.finditer(statement.text):
             if not _OTHER.search(statement.text[: match.start("kind")]) and not _OTHER.search(match["kind"]):
                 yield _holder(statement, match)
 
 
+def _doers(statement: Statement) -> Iterator[_Holder]:
+    for match in _DOES.finditer(statement.text):
+        does = next(name for name in _KINDS_OF_DOING if match[name])
+        named = match["name"].split()
+        if named[0].casefold() not in _NO_NAMES and not (len(named) == 1 and named[0].casefold() == match["what"]):
+            yield _Holder(statement, f"{does} {stem(match['what'])}", "", match["name"].strip(" .,"))
+
+
 def _holder(statement: Statement, match: re.Match[str]) -> _Holder:
-    role = sorted(terms_of(match["role"]) or {match["role"].casefold()})[-1]
+    said = match["role"].removesuffix("工作")
+    role = sorted(terms_of(said) or {said.casefold()})[-1]
     return _Holder(statement, role, match["kind"].strip().casefold(), match["name"].strip(" .,"))
 
 

@@ -10,7 +10,7 @@ from agentic_memory_bank.engines.extractive.comparing.periods import hours
 from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, of_term
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
-from agentic_memory_bank.engines.extractive.reading.marks import DATED
+from agentic_memory_bank.engines.extractive.reading.marks import DATED, SIGNED
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -48,6 +48,8 @@ PART: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What makes a number a part of what is counted ("our first two nights")."""
+_IN_WHICH: Final = lazy_pattern(r"\d[^.;:]{0,24} (?:in|within|every|per) (?:any |each |the first )?$", re.IGNORECASE)
+"""What makes a duration the one in which something is counted ("3 tablets in 24 hours")."""
 _PART_REACH: Final = 48
 _ANYTHING: Final = frozenset(stem(noun) for noun in ("things", "ways", "kinds", "sorts", "points", "parts", "cases"))
 """What is counted where nothing in particular is ("two things that a question names")."""
@@ -139,14 +141,25 @@ def _gives(statement: Statement, figure: Figure) -> bool:
         if cell and cell in " ".join(statement.place.row.split()):
             return False
     before = text[max(0, figure.start - _PART_REACH) : figure.start]
-    if figure.kind == "date" and DATED.search(before):
+    if figure.kind == "date" and (DATED.search(before) or SIGNED.match(text, figure.end)):
         return False
     is_limit = figure.unit == "length" and _WITHIN.search(before)
+    if figure.unit in ("time", "months") and _IN_WHICH.search(before):
+        return False
     if figure.kind == "number" and (is_limit or _OF_WHOLE.match(text, figure.end)):
         return False
     if figure.kind == "number" and (PART.search(before) or _CONDITION.search(before)):
         return False
     return figure.kind != "number" or not _DIFFERENCE.match(text, figure.end)
+
+
+def _cell(statement: Statement, figure: Figure) -> str:
+    """The cell that a figure stands in, with what it says besides ("max. 600 g of flour"); nothing of a row's label."""
+    at = cell_of(statement, figure)
+    if not at or sum(cell_of(statement, one) == at for one in statement.figures) > 1:
+        return ""
+    low, high = statement.cells[at]
+    return statement.text[low - statement.start : high - statement.start]
 
 
 def _chosen(statement: Statement, subject: frozenset[str]) -> list[int]:
@@ -162,7 +175,9 @@ def _around(
 ) -> tuple[Mapping[str, frozenset[int]], frozenset[str]]:
     """The words of the sentence that a value stands in, or of its row and column, and those next to it."""
     if statement.cells:
-        words = words_of(f"{statement.place.row} {'' if is_chosen else column_of(statement, figure)}")
+        words = words_of(
+            f"{statement.place.row} {'' if is_chosen else column_of(statement, figure)} {_cell(statement, figure)}"
+        )
         return words, frozenset(words)
     spans = (match.span() for match in _STRETCH.finditer(statement.text))
     low, high = next((span for span in spans if span[0] <= figure.start < span[1]), (0, len(statement.text)))

@@ -1,10 +1,12 @@
 """Whether two documents are about one thing: by their titles, the names they share, and dates or long numbers."""
 
 import re
+from itertools import pairwise
 from os.path import commonprefix
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
+from agentic_memory_bank.engines.extractive.reading.kinds import SURNAMES
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.number_words import CARDINALS
 from agentic_memory_bank.engines.extractive.reading.statements import Document
@@ -21,7 +23,12 @@ _OPENING: Final = 10
 _CASE: Final = lazy_pattern(r"(?<![\w-])(?:[A-Z]{1,4}[-/ ]?)?\d{2,4}[-/]\d{2,6}(?![\w-])")
 _TO: Final = lazy_pattern(
     r"(?i:to|for|customer|client|bill(?:ed)? to|tenant|patient)\b ?:? (?P<name>(?:[A-Z][\w'&-]{1,24} ?){2,4})"
+    r"|\W{0,4}(?i:review(?:er|ed by| by)|interviewee|applicant|candidate|patient|guest)[*_ ]{0,3}:?[*_ ]{0,3} "
+    r"(?P<whose>[A-Z][\w'&-]{1,24}(?: [A-Z][\w.'&-]{0,24}){0,3})"
+    r"|\W{0,4}(?:评价人|评论人|评论者|点评人|受访者|被访者|患者|申请人|应聘者|候选人|学员)[*_]{0,2}[:：][*_ ]{0,3}"
+    r"(?P<han>[\u4e00-\u9fffA-Za-z]{2,8})"
 )
+"""Whom a document is made out to, or who tells in it of themselves."""
 SALUTES: Final = lazy_pattern(r"(?:Dear|Hello|Hi) [^\n,:]{1,60}[,:]$|[^\n，。:：]{1,12}[:：]$", re.IGNORECASE)
 """How a letter begins."""
 _PARTS: Final = lazy_pattern(r": | [–—|-] |, ")
@@ -39,6 +46,25 @@ _HAN_BRANCHES: Final = frozenset("店校厂楼班队组")
 _HAN_BRANCH: Final = 3
 _HAN_KINDS: Final = frozenset("班课队组店馆院厂楼校社")
 """What a Chinese name ends with that says what it is the name of: two with one of these may be two of a kind."""
+_COUNT: Final = lazy_pattern(r"\A(?:\d{1,2}[a-z]?|[a-z]\d{0,2})[-_. )]{1,3}(?=[^\W\d_])", re.IGNORECASE)
+_HAN_SHARED: Final = 3
+"""Characters that one Chinese title begins with and the other has, where they name the same."""
+_HAN_HEAD: Final = lazy_pattern(
+    r"(?:看房|面试|会议|用户|客户|产品|读书|观影|旅行|出差|工作|值班|实习|学习|采访)?"
+    r"(?:记录|纪要|评价|通知|公告|笔记|日志|报告|简介|介绍|说明|合同|协议|清单)[一二三四五六七八九十]?"
+)
+"""What kind of text a title names, and not whom or what it is about."""
+_NUMBERED_TITLE: Final = lazy_pattern(r"[（(]?[一二三四五六七八九十\d]{1,3}[）)]?")
+_BRANCH: Final = lazy_pattern(
+    r"\b(?:branch|shop|store|office|surgery|practice|site|depot|studio|campus|library|clinic|hotel|hostel|flat|room) "
+    r"(?:in|at|on|of) (?P<where>(?:[A-Z][\w'’]{1,20} ?){1,3})"
+)
+_PHRASE: Final = lazy_pattern(r"\b[A-Z][A-Za-z'’]{2,20} [A-Z][A-Za-z'’]{2,20}\b")
+_HAN_NAMED: Final = lazy_pattern(
+    rf"[\u4e00-\u9fff]{{2}}(?:路|街|巷|大道|小区|花园|大厦|广场|公寓)|[{SURNAMES}][\u4e00-\u9fff]{{1,2}}(?![\u4e00-\u9fff])"
+)
+"""A street or building, and a person whose name ends where a mark stands."""
+_HOUSE: Final = lazy_pattern(r"\d{1,4}(?:号楼|幢|栋|座|单元|室)\s?\d{0,5}")
 _KINDS_OF_TEXT: Final = terms_of(
     "handbook leaflet brochure newsletter news bulletin manual guide datasheet sheet faq changelog readme minutes memo "
     "agenda addendum amendment appendix erratum invoice overview summary welcome info information"
@@ -61,6 +87,8 @@ def share_subject(first: Document, second: Document) -> bool | None:
         return titled
     ours, theirs = first.names, second.names
     if any(not of_term(stem(name)) for name in ours & theirs):  # that both are of some hotel says little
+        return True
+    if _share_han_names(first, second) or _share_phrases(first, second):
         return True
     numbers = first.numbers & second.numbers
     if len(numbers) >= _LEAST_NUMBERS or any(_FULL_DATE.fullmatch(one) for one in numbers):
@@ -101,7 +129,7 @@ def _written_to(document: Document) -> frozenset[str]:
     """The words of the name of the customer or the like that a document is made out to."""
     for statement in document.statements[:_OPENING]:
         if found := _TO.match(" ".join(statement.text.split())):
-            return terms_of(found["name"]) - _KINDS_OF_TEXT
+            return terms_of(found["name"] or found["whose"] or found["han"]) - _KINDS_OF_TEXT
     return frozenset()
 
 
@@ -109,13 +137,17 @@ def _share_title(first: Document, second: Document) -> bool | None:
     """Whether titles name one thing, or things that have nothing to do with each other; None where they do not tell."""
     if not first.title or not second.title or first.title == second.title:
         return None
-    if not first.title.isascii() and not second.title.isascii():
+    if _are_of_two_models(first, second) or _are_of_two_branches(first, second):
+        return False
+    if _is_han(first.title) and _is_han(second.title):
         return _share_han_title(first, second)
     if _are_of_one_kind(first, second) or _are_of_two(first, second):
         return False
     if _is_of_variant(first, second) or _is_of_variant(second, first):
         return False
     if _is_called(first, second) or _is_called(second, first):
+        return True
+    if any(map(str.isalpha, first.title)) and set(_MODEL.findall(first.title)) & set(_MODEL.findall(second.title)):
         return True
     ours, theirs = _names_of_title(first), _names_of_title(second)
     if ours & theirs or not terms_of(first.title) & terms_of(second.title):
@@ -136,13 +168,66 @@ def _share_han_title(first: Document, second: Document) -> bool | None:
     is_branch = not _HAN_BRANCHES.isdisjoint(ours[len(ours) - tail :][:_HAN_BRANCH])
     if head and tail and is_branch and min(len(ours), len(theirs)) > head + tail:
         return False  # "城东店", "城西店"
-    if head >= _HAN_NAME:
+    bare = [_NUMBERED_TITLE.sub("", document.title) for document in (first, second)]
+    if bare[0] == bare[1]:
+        return None
+    if _HAN_HEAD.fullmatch(ours[:head]):
+        names = [frozenset(pairwise(_NUMBERED_TITLE.sub("", rest))) for rest in (ours[head:], theirs[head:])]
+        return False if all(names) and names[0].isdisjoint(names[1]) else None
+    if head >= _HAN_NAME or _shared_name(ours, theirs, tail) >= _HAN_SHARED:
         return True
     others = (second.statements, first.statements)
     heads = ours[:2], theirs[:2]
     is_elsewhere = any(h in s.text for h, some in zip(heads, others, strict=True) for s in some)
     is_tail = tail >= _HAN_TAIL or tail == 1 and ours[-1] in _HAN_KINDS
     return False if not head and is_tail and not is_elsewhere else None
+
+
+def _is_han(title: str) -> bool:
+    return _HAN_TITLE.search(title) is not None
+
+
+def _shared_name(one: str, other: str, tail: int) -> int:
+    """How many characters that one title begins with stand in the other, and not where both end alike."""
+    found = 0
+    for opening, title in ((one, other), (other, one)):
+        size = next((size for size in range(len(opening) - tail, 0, -1) if opening[:size] in title), 0)
+        found = max(found, size)
+    return found
+
+
+def _are_of_two_branches(first: Document, second: Document) -> bool:
+    """Whether titles name two branches, rooms or the like by where they are ("our branch in Station Road")."""
+    places = [_BRANCH.search(document.title) for document in (first, second)]
+    names = [terms_of(found["where"]) if found else frozenset[str]() for found in places]
+    return speak_apart(first, names[0] - names[1], second, names[1] - names[0])
+
+
+def _share_phrases(first: Document, second: Document) -> bool:
+    """Whether two texts have names of two words in common ("Harbour Museum", "Customs Quay"), at least two."""
+    ours, theirs = (
+        {" ".join(found.split()).casefold() for found in _PHRASE.findall(f"{document.title}\n{_text(document)}")}
+        for document in (first, second)
+    )
+    return len(ours & theirs) >= _LEAST_NUMBERS
+
+
+def _share_han_names(first: Document, second: Document) -> bool:
+    """Whether two Chinese texts name the same people and streets, at least two, and no other houses or flats."""
+    named, houses = ([frozenset(p.findall(_text(d))) for d in (first, second)] for p in (_HAN_NAMED, _HOUSE))
+    is_elsewhere = all(houses) and houses[0].isdisjoint(houses[1])
+    return len(named[0] & named[1]) >= _LEAST_NUMBERS and not is_elsewhere
+
+
+def _text(document: Document) -> str:
+    return "\n".join(one.text for one in document.statements)
+
+
+def are_counted(first: Document, second: Document) -> bool:
+    """Whether the names of two files only count them ("1a_minutes.md", "1b_mail.txt")."""
+    names = [one.name.rsplit("/", 1)[-1].rsplit(".", 1)[0] for one in (first, second)]
+    rests = [_COUNT.sub("", name, count=1) for name in names]
+    return rests[0] != rests[1] and all(rest != name for rest, name in zip(rests, names, strict=True))
 
 
 def _are_of_one_kind(first: Document, second: Document) -> bool:
@@ -206,6 +291,16 @@ def _is_of_variant(first: Document, second: Document) -> bool:
 def _words(document: Document) -> frozenset[str]:
     texts = [document.title, *(one.text for one in document.statements)]
     return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
+
+
+def _are_of_two_models(first: Document, second: Document) -> bool:
+    """Whether titles name two models that are written alike ("Orma S3", "Orma S8"), each of which the other lacks."""
+    ours, theirs = (frozenset(_MODEL.findall(document.title)) for document in (first, second))
+    shapes = [frozenset("".join("0" if c.isdigit() else c for c in one) for one in some) for some in (ours, theirs)]
+    if ours & theirs or not shapes[0] & shapes[1]:
+        return False
+    texts = _text(first), _text(second)
+    return not any(one in texts[1] for one in ours) and not any(one in texts[0] for one in theirs)
 
 
 def _proper(words: str) -> frozenset[str]:

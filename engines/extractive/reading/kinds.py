@@ -102,13 +102,14 @@ _PLACE: Final = lazy_pattern(
     r"her |my )?\w"
 )
 _PLACE_CHINESE: Final = lazy_pattern(r"[省市县区国州镇乡村岛山湖河港湾路街楼层室厅馆院校园站门口号]|位于|地点|地址")
-_SURNAMES: Final = (
+SURNAMES: Final = (
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜谢邹喻苏潘葛范彭郎鲁韦马苗方俞任袁柳唐罗薛"
     "雷贺倪汤殷毕郝安常于傅齐康伍余顾孟黄穆萧尹姚邵汪毛狄戴宋庞熊纪舒屈项祝董梁杜阮闵季贾江颜郭梅林钟徐邱骆高夏"
     "蔡田樊胡凌霍虞万柯卢莫房丁邓洪包左石崔吉龚程邢裴陆翁段侯全班宁甘厉武符刘景龙叶司黎白卓池乔温庄晏柴瞿阎曾"
 )
+"""Chinese family names of one character, the commonest."""
 _PERSON_CHINESE: Final = lazy_pattern(
-    rf"[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff](?:先生|女士|老师|教授|主任|"
+    rf"[{SURNAMES}][\u4e00-\u9fff]{{1,2}}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff](?:先生|女士|老师|教授|主任|"
     rf"经理|工程师|医生|阿姨|总|工)|[\u4e00-\u9fff]{{1,4}}·[\u4e00-\u9fff]{{1,4}}|[A-Z][a-z]"
 )
 

@@ -61,7 +61,18 @@ OF_THE_DOCUMENT: Final = lazy_pattern(
 """A field that each document fills in for itself."""
 DATED: Final = lazy_pattern(
     r"\b(?:(?:dated|posted|issued|published|printed)(?: on)?|(?:signed|executed) on) (?:the )?$"
+    r"|\b(?:announcement|letter|e-?mail|mail|newsletter|notice|minutes|report|message|memo|circular|post) "
+    r"(?:of|from) (?:the )?$"
     r"|(?:签订|签署|订立)于 ?$",
     re.IGNORECASE,
 )
 """What makes a date in a sentence that of a document."""
+PREVAILS: Final = lazy_pattern(
+    r"\A(?!.{0,60}(?:改|调整|变更|取消|推迟|提前|替换|删除|作废|废止|\d))[^，,；;]{0,24}[，,]?[^，,；;]{0,10}"
+    r"以(?:本|原|此)\S{1,8}为准|同等(?:法律)?效力|\bshall prevail\b|\btakes? precedence\b"
+    r"|\bgo by this (?:mail|letter|e-?mail|notice|sheet|list)\b",
+    re.IGNORECASE,
+)
+"""What says which of two documents holds, and nothing of what they are about."""
+SIGNED: Final = lazy_pattern(r" ?(?:共同)?(?:签订|签署|订立|发布|印发)")
+"""What does behind it."""

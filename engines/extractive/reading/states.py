@@ -8,13 +8,18 @@ from typing import Final
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _TABLE: Final = r"""
+washable = dishwasher[- ](?:safe|proof)|(?:go(?:es)?|can be (?:put|washed|cleaned)) in(?:to)? the dishwasher
+         | (?:must )?(?:not|cannot) (?:go|be (?:put|washed)) in(?:to)? (?:the|a) dishwasher|hand[- ]wash only
+prescribed = (?:on|by) prescription(?: only)?|prescription[- ]only|处方药
+         | no prescription|without (?:a )?prescription|over the counter|非处方药?|无需处方
+waterproof = waterproof|water[- ]?resistant|防水
 required = must|ha(?:s|ve) to|required?|requires|compulsory|mandatory|obligatory|necessary|need(?:s|ed)?
          | optional|voluntary|unnecessary
          | 必须|务必|需要|强制|应当 | 无需|无须|不必|不用|自愿|不需要|不强制
 allowed  = allow(?:s|ed)?|permit(?:s|ted)?|admitted|welcome|may (?:now )?be
          | forbidden|prohibited|banned|not tolerated|must not|may not|shall not
          | 允许|可以|准许|欢迎|(?<![不许认尽都只])可(?![能是惜靠见爱以])
-         | 禁止|严禁|不得|不准|不许|谢绝|不允许|不可以|不能
+         | 禁止|严禁|不得|不准|不许|谢绝|不允许|不可以|不能|不可(?![能少避否思或缺])
 included = includ(?:e|es|ed|ing)|inclusive|part of|covers?|covered
          | exclud(?:e|es|ed|ing)|exclusive|(?:charged|sold|billed|paid|invoiced|ordered|bought|priced) separately|extra
          | 包含|包括|(?<!不)含 | 不含|不包括|不包含|另计|另付|自理|另收|另购

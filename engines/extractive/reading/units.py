@@ -21,7 +21,7 @@ _UNIT_TABLE: Final = """
     share 1 % percent per-cent 百分点
     time 1 second seconds sec secs 秒 秒钟
     time 60 minute minutes min mins 分钟
-    time 3600 hour hours hr hrs 小时 个小时
+    time 3600 hour hours hr hrs h 小时 个小时 钟头 个钟头
     time 86400 day days 天 日内 日以内 日之内
     time 604800 week weeks 周 星期 个星期
     months 1 month months 个月

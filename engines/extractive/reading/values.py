@@ -85,7 +85,9 @@ _BOUND_BELOW: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _BOUND_ABOVE: Final = lazy_pattern(
-    r"(?:less than|under|at most|below|n(?:o|ot) more than|(?<!go )(?<!goes )(?<!went )(?<!gone )(?<!going )up to|"
+    r"(?:less than|under|at most|below|"
+    r"(?:\bno|\bnot|\bnever|n['’]t)(?: [a-z]{2,9}){0,2} (?:more than|over|above|exceed)|不[得应可能要宜]?超过|"
+    r"(?<!go )(?<!goes )(?<!went )(?<!gone )(?<!going )up to|"
     r"fewer than|maximum of|少于|不足|至多|不超过|低于)\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )
@@ -246,7 +248,8 @@ def _is_plain_number(text: str, match: re.Match[str]) -> bool:
         return False
     after = _AFTER.match(text, match.end())
     word = after.group("unit").lower() if after else ""
-    if text[match.end() : match.end() + 1] in HAN_COUNTERS or text.startswith(_MEASURES, match.end()):
+    counted = text[match.end() : match.end() + 8].lstrip(" ")
+    if counted[:1] in HAN_COUNTERS or counted.startswith(_MEASURES):
         return True
     return word in _PEOPLE or (word in UNITS and word not in {"in", "t", "g", "m"} and not word.startswith("second"))
 
@@ -275,7 +278,7 @@ def _glued_unit(text: str, position: int) -> bool:
 def _number(
     text: str, start: int, end: int, amount: float, *, ordinal: bool = False, currency: str | None = None
 ) -> Value:
-    bound = _bound(text[max(0, start - 24) : start])
+    bound = _bound(text[max(0, start - 32) : start])
     if currency:
         return Value("number", start, end, amount, currency, False, bound=bound, measured=True)
     unit, factor, unit_end, measured = _unit(text, end) if not ordinal else ("", 1.0, end, False)
@@ -310,10 +313,10 @@ def _step(written: str) -> float:
 @lru_cache(maxsize=1024)
 def _bound(before: str) -> str:
     """What the words just before a number say of it: "at least", "at most", "about" or nothing."""
-    if _BOUND_BELOW.search(before):
-        return "at least"
     if _BOUND_ABOVE.search(before):
         return "at most"
+    if _BOUND_BELOW.search(before):
+        return "at least"
     return "about" if _ROUGH_BEFORE.search(before) else ""
 
 

@@ -144,7 +144,21 @@ def _comparable(first: Side, second: Side) -> bool:
         or other_period(first.statement, ours, second.statement, theirs)
     ):
         return False
-    return ours.kind != "number" or bool(ours.unit) and ours.unit == theirs.unit or _count_the_same(first, second)
+    return (
+        ours.kind != "number"
+        or _are_limits(first, second)
+        or bool(ours.unit)
+        and ours.unit == theirs.unit
+        or _count_the_same(first, second)
+    )
+
+
+def _are_limits(first: Side, second: Side) -> bool:
+    """Whether two numbers are the most of what is counted, the only ones so: "six birds at most", "up to four hens"."""
+    values = [side.figure.value for side in (first, second)]
+    if any(value is None or value.measured or value.bound != "at most" for value in values):
+        return False
+    return all(sum(one.kind == "number" for one in side.statement.figures) == 1 for side in (first, second))
 
 
 def _count_the_same(first: Side, second: Side) -> bool:

@@ -24,7 +24,13 @@ from agentic_memory_bank.engines.extractive.comparing.periods import other_perio
 from agentic_memory_bank.engines.extractive.comparing.precedence import precedence
 from agentic_memory_bank.engines.extractive.comparing.required import required_versions
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
-from agentic_memory_bank.engines.extractive.comparing.sides import cell_of, column_of, figures_given
+from agentic_memory_bank.engines.extractive.comparing.sides import (
+    cell_of,
+    column_of,
+    counted_apart,
+    figures_given,
+    is_listed,
+)
 from agentic_memory_bank.engines.extractive.comparing.subjects import (
     SALUTES,
     are_counted,
@@ -249,7 +255,11 @@ def _clash(first: Statement, second: Statement, weights: Weights) -> FoundContra
             agrees = agrees or any(_like(figure, other, first, second, weights) >= _LIKE for other in equal)
             continue
         for other in theirs:
-            if not same_kind(figure, other) or _is_listed(figure, first) != _is_listed(other, second):
+            if (
+                not same_kind(figure, other)
+                or counted_apart(figure, first, other, second)
+                or is_listed(figure, first) != is_listed(other, second)
+            ):
                 continue
             like = _like(figure, other, first, second, weights)
             if like < _LIKE:
@@ -300,13 +310,6 @@ def _like(figure: Figure, other: Figure, first: Statement, second: Statement, we
     like = sum(ratios) / 2 if first.cells or second.cells else ratios[1]
     counted = figure.value is not None and figure.kind == "number" and not figure.value.measured
     return like if like >= _LIKE_COUNTED or not counted else 0.0
-
-
-def _is_listed(figure: Figure, statement: Statement) -> bool:
-    """Whether a sentence measures several things in one unit ("500 g of flour, 10 g of salt")."""
-    if statement.cells or figure.value is None or not figure.value.measured:
-        return False
-    return sum(other.kind == figure.kind and other.unit == figure.unit for other in statement.figures) > 2
 
 
 def _event(figure: Figure, statement: Statement) -> str:

@@ -39,6 +39,11 @@ _CHINESE: Final = lazy_pattern(
     r"(?P<of>[^，。：:为是]{0,12}的)?(?P<label>[\u4e00-\u9fff]{2,10}?)[*_]{0,2}"
     r"(?:\s{0,4}[:：][*_\s]{0,4}|(?:现|暂|均|仍|一律|最终|已)?(?:定为|约为|设为|[为是]))(?P<value>[^\s*_].*)"
 )
+_LIMIT_EACH: Final = lazy_pattern(
+    r"每(?:人|户|位[\u4e00-\u9fff]{1,4}?|名[\u4e00-\u9fff]{1,4}?|个?[家组队])(?:最多|至多|仅?限|不超过)"
+    r"[\u4e00-\u9fff]{0,4} ?(?P<value>[\d一二两三四五六七八九十]{1,4} ?(?P<measure>[张幅件个次瓶台本份篇组杯只盒套箱]))"
+)
+"""How much each may have at most, whatever each is called."""
 _ENGLISH: Final = lazy_pattern(
     r"[\s*_|•-]*+(?:(?:The|Our|Its|Their) (?P<label>[a-z][\w' /-]{2,40}?) (?:is|are|was|were|will be) "
     r"|(?P<field>[A-Z][\w' /-]{1,40}?)[*_]{0,2}:[*_]{0,2}\s{1,8})(?P<value>\S.*)"
@@ -124,6 +129,8 @@ def _of_statement(statement: Statement) -> Iterator[_Labelled]:
             low, high = (offset - statement.start for offset in statement.cells[1])
             yield _given(statement, label, "", low, text[low:high])
         return
+    for limit in _LIMIT_EACH.finditer(text):
+        yield _given(statement, f"每人限{limit['measure']}", "", limit.start("value"), limit["value"])
     for clause in _CLAUSE.finditer(text):
         if found := _CHINESE.match(clause[0]):
             if not _NO_LABEL.search(found["label"]):

@@ -35,7 +35,8 @@ _RESTRICTS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _OF_WHAT_FOLLOWS: Final = lazy_pattern(
-    r"(?:\bthere (?:is|are|was|were|will be)(?: no)?|\bha(?:s|ve) (?:no|to)|\blacks?|\bmust(?: not)?|"
+    r"(?:\bthere is a .{0,40}|"
+    r"\bthere (?:is|are|was|were|will be)(?: no)?|\bha(?:s|ve) (?:no|to)|\blacks?|\bmust(?: not)?|"
     r"\bmay(?: not)?|\bshall not|"
     r"\bneeds?|\brequires?|\ballows?|\bpermits?|\binclud(?:es?|ing)|\bcovers?|\boffers?|"
     r"\bprovides?|\bwith|\bexclud(?:es?|ing))$",
@@ -76,6 +77,10 @@ _ANYBODY: Final[Mapping[str, frozenset[int]]] = {"": frozenset()}
 _ANYTHING: Final[Mapping[str, frozenset[int]]] = {"\n": frozenset()}
 """What bears a state that what both documents are about is in."""
 _ON_SYSTEMS: Final = "runs"
+_SUPPORTED: Final = lazy_pattern(
+    r"\W*(?:no, )?(?P<what>[A-Z][\w+#.-]*(?: [A-Z0-9][\w.-]*){0,2}) (?:is|are) (?P<not>not |no longer )?"
+    r"(?:yet |officially )?supported\b|\W*(?P<no>[暂也]?不)?支持(?: ?(?P<han>[A-Z][\w+#.-]*(?: [A-Z0-9][\w.-]*){0,2}))"
+)
 _OF_ITSELF: Final = ("waterproof", "prescribed", _ON_SYSTEMS)
 """States of a product or a program, of which a sentence need not name it again."""
 _ITSELF: Final = lazy_pattern(
@@ -170,6 +175,7 @@ def _said(statement: Statement) -> Iterator[_BearerState]:
     for match in _CLAUSE.finditer(text):
         clause = match.group()
         shown = clause.strip(" *_>")
+        yield from _supported(statement, clause)
         states = list(states_in(clause))
         for state in states:
             stated = True
@@ -182,6 +188,13 @@ def _said(statement: Statement) -> Iterator[_BearerState]:
             yield _BearerState(statement, _GENERAL, False, words_of(said), words_of(rest), shown)
     if not stated and statement.place.kind == "item":
         yield from _listed(statement, text)
+
+
+def _supported(statement: Statement, clause: str) -> Iterator[_BearerState]:
+    """On what systems, or with what, the thing works of which the document is: "Windows is not supported"."""
+    if (found := _SUPPORTED.match(clause)) and (where := words_of(found["what"] or found["han"])):
+        holds = not (found["not"] or found["no"])
+        yield _BearerState(statement, _ON_SYSTEMS, holds, _ANYTHING, where, clause.strip(" *_>"))
 
 
 def _stated(statement: Statement, clause: str, state: SaidState) -> Iterator[_BearerState]:

@@ -49,6 +49,22 @@ _DOES: Final = lazy_pattern(
     r"|(?P<charge>in charge of|responsible for)) (?:the |our )(?P<what>[a-z][\w-]{2,20})\b"
 )
 """Who does what has one who does it ("Lotte Berg coordinates the move")."""
+_MAKERS: Final = {
+    "directed": "director",
+    "written": "author",
+    "conducted": "conductor",
+    "designed": "designer",
+    "edited": "editor",
+    "chaired": "chair",
+    "founded": "founder",
+    "composed": "composer",
+    "translated": "translator",
+    "moderated": "moderator",
+}
+_BY_WHOM: Final = lazy_pattern(
+    rf"\b(?:is|was|are|were|will be) (?P<done>{'|'.join(_MAKERS)}) by (?P<name>{_NAME}){_END}"
+)
+"""Who made something has the role of who makes it ("directed by Ann Lee")."""
 _FIELD: Final = lazy_pattern(
     rf"[\W_]*{_KIND}(?P<role>{_ROLES})\**[ \t]*(?:[:|][ \t|*]*|[ \t.…]{{2,40}})(?P<name>{_NAME}){_END}",
     re.IGNORECASE,
@@ -64,13 +80,16 @@ _HAN_END: Final = (
 )
 _HAN_PATTERNS: Final = (
     lazy_pattern(
-        rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**{_HAN_NAME}{_HAN_END}"
+        rf"(?P<kind>)(?P<role>{_HAN_ROLES})\**(?:[:：|\s]{{1,8}}|换成|改为|改由|变更为|是|为|由)\**"
+        rf"(?:[^，。；]{{0,14}}的)?{_HAN_NAME}{_HAN_END}"
     ),
     lazy_pattern(
         rf"(?P<kind>)(?P<role>[\u4e00-\u9fff]{{2,6}}?)由{_HAN_NAME}(?:{_HAN_ROLES})?(?:牵头)?(?:负责|主持|授课|主讲|带队|主刀)"
     ),
     lazy_pattern(
-        rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?[改将]?由(?:{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?{_HAN_NAME}(?:老师|同志)?(?:接任|接替|出任|担任)"
+        rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?[改将]?由"
+        rf"(?:[^，。；]{{0,14}}?(?:主席|会长|院长|校长|馆长|教授)|{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?"
+        rf"{_HAN_NAME}(?:老师|同志)?(?:接任|接替|出任|担任)"
     ),
     lazy_pattern(
         rf"新任?(?P<kind>)(?P<role>{_HAN_ROLES}){_HAN_NAME}(?:[0-9一二三四五六七八九十]{{1,2}}月|[已将到自从于])"
@@ -190,11 +209,13 @@ def _by_role(document: Document) -> dict[str, list[_Holder]]:
 
 def _holders(statement: Statement) -> Iterator[_Holder]:
     field = _FIELD.match(statement.text)
-    if field and field["name"][0].isupper():
+    if field and field["name"][0].isupper() and field["name"].split()[0].casefold() not in _NO_NAMES:
         if not _OF_THE_MEETING.match(field["role"]):
             yield _holder(statement, field)
         return
     yield from _doers(statement)
+    for match in _BY_WHOM.finditer(statement.text):
+        yield _Holder(statement, stem(_MAKERS[match["done"].casefold()]), "", match["name"].strip(" .,"))
     for pattern in (*_PATTERNS, *_HAN_PATTERNS):
         for match in pattern.finditer(statement.text):
             if not _OTHER.search(statement.text[: match.start("kind")]) and not _OTHER.search(match["kind"]):

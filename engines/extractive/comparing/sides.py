@@ -11,6 +11,7 @@ from agentic_memory_bank.engines.extractive.reading.concepts import of_chinese, 
 from agentic_memory_bank.engines.extractive.reading.figures import Figure
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.marks import DATED, SIGNED
+from agentic_memory_bank.engines.extractive.reading.number_words import HAN_COUNTERS
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement, is_chinese
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of, without_values
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -30,7 +31,9 @@ _LONGEST_NOUN: Final = 6
 _MEASURE: Final = lazy_pattern(
     r"\s?(?:余|多)?[个册本件处名辆台座张条家间所份场项本幅根棵只头把套栋排株支门](?P<noun>[\u4e00-\u9fff]{0,6})"
 )
-_BEFORE: Final = lazy_pattern(r"[\u4e00-\u9fff]{2,6}(?=\s?$)")
+_BEFORE: Final = lazy_pattern(
+    r"[\u4e00-\u9fff]{2,6}?(?=(?:数量|总数)?(?:[增减]加?[到至为]|减少到|调整为|改为|共有?|共计|为|有|达|是)?\s?$)"
+)
 _OF_WHOLE: Final = lazy_pattern(r" (?:out )?of (?:the |our |these |all )?\d", re.IGNORECASE)
 """What makes a number a part of the one behind it ("15 of the 24 helpers")."""
 _WITHIN: Final = lazy_pattern(r"\bwithin (?:a radius of )?$", re.IGNORECASE)
@@ -127,6 +130,23 @@ def column_of(statement: Statement, figure: Figure) -> str:
 def figures_given(statement: Statement) -> list[Figure]:
     """The figures that a statement gives as the values of something."""
     return [figure for figure in statement.figures if _gives(statement, figure)]
+
+
+def counted_apart(figure: Figure, first: Statement, other: Figure, second: Statement) -> bool:
+    """Whether two bare numbers stand before other Chinese measure words ("10 幅", "47 位")."""
+    words = [s.text[f.end : f.end + 2].lstrip()[:1] for f, s in ((figure, first), (other, second))]
+    return (
+        figure.unit == other.unit == ""
+        and all(word and word in HAN_COUNTERS for word in words)
+        and words[0] != words[1]
+    )
+
+
+def is_listed(figure: Figure, statement: Statement) -> bool:
+    """Whether a sentence measures several things in one unit ("500 g of flour, 10 g of salt")."""
+    if statement.cells or figure.value is None or not figure.value.measured:
+        return False
+    return sum(other.kind == figure.kind and other.unit == figure.unit for other in statement.figures) > 2
 
 
 def _gives(statement: Statement, figure: Figure) -> bool:

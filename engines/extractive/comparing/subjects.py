@@ -25,7 +25,8 @@ _TO: Final = lazy_pattern(
     r"(?i:to|for|customer|client|bill(?:ed)? to|tenant|patient)\b ?:? (?P<name>(?:[A-Z][\w'&-]{1,24} ?){2,4})"
     r"|\W{0,4}(?i:review(?:er|ed by| by)|interviewee|applicant|candidate|patient|guest)[*_ ]{0,3}:?[*_ ]{0,3} "
     r"(?P<whose>[A-Z][\w'&-]{1,24}(?: [A-Z][\w.'&-]{0,24}){0,3})"
-    r"|\W{0,4}(?:评价人|评论人|评论者|点评人|受访者|被访者|患者|申请人|应聘者|候选人|学员)[*_]{0,2}[:：][*_ ]{0,3}"
+    r"|\W{0,4}(?:评价人|评论人|评论者|点评人|受访者|被访者|患者|申请人|应聘者|候选人|学员|客户|车主"
+    r"|(?:宠物|学生|员工|病人|患者)?姓名|宠物昵?名)[*_]{0,2}[:：][*_ ]{0,3}"
     r"(?P<han>[\u4e00-\u9fffA-Za-z]{2,8})"
 )
 """Whom a document is made out to, or who tells in it of themselves."""
@@ -59,7 +60,71 @@ _BRANCH: Final = lazy_pattern(
     r"\b(?:branch|shop|store|office|surgery|practice|site|depot|studio|campus|library|clinic|hotel|hostel|flat|room) "
     r"(?:in|at|on|of) (?P<where>(?:[A-Z][\w'’]{1,20} ?){1,3})"
 )
-_PHRASE: Final = lazy_pattern(r"\b[A-Z][A-Za-z'’]{2,20} [A-Z][A-Za-z'’]{2,20}\b")
+_PHRASE: Final = lazy_pattern(r"(?=\b([A-Z][A-Za-z'’]{2,20} [A-Z][A-Za-z'’]{2,20})\b)")
+_IN_ANY_TEXT: Final = frozenset(
+    [
+        "the",
+        "our",
+        "your",
+        "this",
+        "that",
+        "these",
+        "those",
+        "for",
+        "from",
+        "and",
+        "with",
+        "all",
+        "please",
+        "dear",
+        "kind",
+        "best",
+        "regards",
+        "yours",
+        "sincerely",
+        "faithfully",
+        "opening",
+        "hours",
+        "contact",
+        "terms",
+        "conditions",
+        "privacy",
+        "policy",
+        "page",
+        "phone",
+        "number",
+        "email",
+        "address",
+        "table",
+        "contents",
+        "frequently",
+        "asked",
+        "questions",
+        "read",
+        "more",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "new",
+    ]
+)
+"""Words with capitals that texts about anything have."""
 _HAN_NAMED: Final = lazy_pattern(
     rf"[\u4e00-\u9fff]{{2}}(?:路|街|巷|大道|小区|花园|大厦|广场|公寓)|[{SURNAMES}][\u4e00-\u9fff]{{1,2}}(?![\u4e00-\u9fff])"
 )
@@ -206,10 +271,10 @@ def _are_of_two_branches(first: Document, second: Document) -> bool:
 def _share_phrases(first: Document, second: Document) -> bool:
     """Whether two texts have names of two words in common ("Harbour Museum", "Customs Quay"), at least two."""
     ours, theirs = (
-        {" ".join(found.split()).casefold() for found in _PHRASE.findall(f"{document.title}\n{_text(document)}")}
+        {found.casefold() for found in _PHRASE.findall(f"{document.title}\n{_text(document)}")}
         for document in (first, second)
     )
-    return len(ours & theirs) >= _LEAST_NUMBERS
+    return sum(_IN_ANY_TEXT.isdisjoint(phrase.split()) for phrase in ours & theirs) >= _LEAST_NUMBERS
 
 
 def _share_han_names(first: Document, second: Document) -> bool:

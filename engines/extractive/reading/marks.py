@@ -69,7 +69,8 @@ DATED: Final = lazy_pattern(
 """What makes a date in a sentence that of a document."""
 PREVAILS: Final = lazy_pattern(
     r"\A(?!.{0,60}(?:改|调整|变更|取消|推迟|提前|替换|删除|作废|废止|\d))[^，,；;]{0,24}[，,]?[^，,；;]{0,10}"
-    r"以(?:本|原|此)\S{1,8}为准|同等(?:法律)?效力|\bshall prevail\b|\btakes? precedence\b"
+    r"以(?:本|原|此)\S{1,8}为准|同等(?:法律)?效力|(?:更正|修改|变更|调整|补充)如下"
+    r"|\bshall prevail\b|\btakes? precedence\b"
     r"|\bgo by this (?:mail|letter|e-?mail|notice|sheet|list)\b",
     re.IGNORECASE,
 )

@@ -36,7 +36,8 @@ _PLANNED: Final = lazy_pattern(
 )
 _PAST: Final = lazy_pattern(
     r"\b(?:used to|formerly|previously|in those days|back then|at that time|last (?:year|month|time)|years? ago|"
-    r"originally|once|in (?:my|our|their) time|the (?:old|former|previous|then)(?= [a-z]+ (?:of|was)\b))\b"
+    r"originally|(?<!at )(?<!only )once(?! (?:a|an|every|per|you|it|the|they|we)\b)|"
+    r"in (?:my|our|their) time|the (?:old|former|previous|then)(?= [a-z]+ (?:of|was)\b))\b"
     r"|以前|过去|曾经|当时|去年|上次|往年|原先",
     re.IGNORECASE,
 )

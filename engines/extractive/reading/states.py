@@ -24,7 +24,7 @@ included = includ(?:e|es|ed|ing)|inclusive|part of|covers?|covered
          | exclud(?:e|es|ed|ing)|exclusive|(?:charged|sold|billed|paid|invoiced|ordered|bought|priced) separately|extra
          | 包含|包括|(?<!不)含 | 不含|不包括|不包含|另计|另付|自理|另收|另购
 free     = free of charge|free|gratis|complimentary|costs? nothing|no charge
-         | (?:is|are) charged(?! separately)|chargeable|against a fee
+         | (?:is|are) charged(?! separately)|chargeable|against a fee|there is a (?:charge|fee)(?: of \S{1,8})?(?: for)?
          | 免费|无偿|不收费|不收取 | 收费|付费|须交费
 runs     = runs?|running|operat(?:e|es|ing|ional)|working|in service|in operation
          | stopped|suspended|switched off|turned off|out of (?:order|service)|shut down|stands? still
@@ -33,7 +33,7 @@ open     = opens?|opened | closed|closes|shut
          | 开放|开门|营业 | 关闭|闭馆|停业|休馆|关门|不开放|不营业
 offered  = available|provided|offered|offers?|provides?|there (?:is|are|will be)|equipped with|comes? with
          | unavailable|sold out|lacks?|there (?:is|are|was|were|will be) no|ha(?:s|ve) no
-         | 提供|供应|设有|配有|备有 | 不提供|未设|不设|没有|售罄|(?<!毫)无(?![须需论法偿锡线限数疑非不锅])
+         | 提供|供应|设有|配有|备有 | 不提供|不附带|不附送|未设|不设|没有|售罄|(?<!毫)无(?![须需论法偿锡线限数疑非不锅])
 hurt     = injured|hurt|wounded|broke (?:his|her) | unhurt|unharmed|uninjured|without a scratch
          | 受伤 | 未受伤|没有受伤|安然无恙
 approved = approved|accepted|adopted|carried|passed|granted | rejected|refused|declined|dismissed|turned down|voted down

@@ -6,7 +6,7 @@ they share stands next to the value or is most of what is said.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
@@ -47,6 +47,8 @@ _CHANGED: Final = re.compile(
 """What says that a value holds from now on, in place of another one."""
 _UNTIL: Final = re.compile(r"\b(?:until|till|by|before|no later than|at the latest) (?:about )?$|[至到前]$")
 _FROM: Final = re.compile(r"\b(?:from|after|since|open(?:s|ed)? at|starts? at|begins? at) (?:about )?$|[从自]$")
+_MANY: Final = 4
+"""Values and states of two documents that differ, from which they are about one thing only where far more agrees."""
 _RIVAL: Final = 0.8
 _MOST_POSTINGS: Final = 24
 
@@ -73,6 +75,17 @@ def counterparts(first: Document, second: Document, weights: Weights) -> Iterato
             kind = "number" if ours.figure.kind == "number" else "date"
             sure = round(min(1.0, 0.5 + like / 40), 4)
             yield FoundContradiction(ours.statement, theirs.statement, kind, values, None, sure)
+
+
+def are_of_two_things(first: Document, second: Document, weights: Weights, found: Sequence[FoundContradiction]) -> bool:
+    """Whether two documents differ in so much of what both tell that they are about two things of one kind."""
+    if len({(one.first.number, one.second.number) for one in found}) < _MANY:
+        return False
+    named = frozenset(stem(name) for name in first.names & second.names)
+    left, right = list(sides_of(first, named, second)), list(sides_of(second, named, first))
+    likes = _likes(left, right, weights, _only_ones(left) & _only_ones(right))
+    agree = {a for (a, b), (_, is_sure) in likes.items() if is_sure and same_figure(left[a].figure, right[b].figure)}
+    return len(agree) < 2 * len(found)
 
 
 def later(first: Statement, second: Statement, says: re.Pattern[str] = _CHANGED) -> Literal[0, 1] | None:

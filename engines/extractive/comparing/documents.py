@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.announced import announced
-from agentic_memory_bank.engines.extractive.comparing.counterparts import counterparts, later
+from agentic_memory_bank.engines.extractive.comparing.counterparts import are_of_two_things, counterparts, later
 from agentic_memory_bank.engines.extractive.comparing.edits import Kind
 from agentic_memory_bank.engines.extractive.comparing.events import dated_apart
 from agentic_memory_bank.engines.extractive.comparing.found import FoundContradiction, Weights, shown
@@ -112,6 +112,7 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
         if about_one or notices[0] != notices[1]:
             clashes += other_holders(left, right)
         clashes = [one for one in clashes if weights.tell_by_more_than_chance(one.first, one.second)]
+        clashes = [] if not copies and are_of_two_things(left, right, weights, clashes) else clashes
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
         prevails = precedence(left, right) if any(one.holds is None for one in found) else None

@@ -36,6 +36,8 @@ _BEFORE: Final = lazy_pattern(
 )
 _OF_WHOLE: Final = lazy_pattern(r" (?:out )?of (?:the |our |these |all )?\d", re.IGNORECASE)
 """What makes a number a part of the one behind it ("15 of the 24 helpers")."""
+_PLACE_OF_LETTER: Final = lazy_pattern(r"[*_ ]{0,3}[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{1,20})?, (?:the )?")
+"""What stands before the date of a letter, on a line of its own ("Selby, 22 May")."""
 _WITHIN: Final = lazy_pattern(r"\bwithin (?:a radius of )?$", re.IGNORECASE)
 """What makes a distance the one up to which something holds ("within 50 km")."""
 _DIFFERENCE: Final = lazy_pattern(
@@ -161,6 +163,8 @@ def _gives(statement: Statement, figure: Figure) -> bool:
         if cell and cell in " ".join(statement.place.row.split()):
             return False
     before = text[max(0, figure.start - _PART_REACH) : figure.start]
+    if figure.kind == "date" and _PLACE_OF_LETTER.fullmatch(before) and not text[figure.end :].strip(" .*_"):
+        return False
     if figure.kind == "date" and (DATED.search(before) or SIGNED.match(text, figure.end)):
         return False
     is_limit = figure.unit == "length" and _WITHIN.search(before)

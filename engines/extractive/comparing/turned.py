@@ -48,6 +48,10 @@ _ENDS: Final = lazy_pattern(
     r"|\b(?:abolished|dropped|withdrawn|cancell?ed|discontinued|scrapped|void|called off)\b|不再|取消|停止|暂停|撤销",
     re.IGNORECASE,
 )
+_TO_BE_HAD: Final = lazy_pattern(
+    r" (?:be )?(?:available|offered|sold|provided|supported|served|open|valid|possible|needed|required|necessary|there)\b"
+)
+"""What ends without its verb being told elsewhere."""
 _OVER: Final = lazy_pattern(r"\b(?:was|were|had|did|said)\b|了$")
 
 
@@ -97,7 +101,16 @@ def _turn(one: _Clause, two: _Clause) -> float:
         return _LEAST if any(one.states[name] != two.states[name] for name in shared) else 0.0
     if two.denies:
         return 0.0 if one.denies or not _PERMITS.search(one.text) else _LEAST_DENIED
-    return _LEAST_DENIED if _ENDS.search(one.text) else 0.0
+    return _LEAST_DENIED if _ends(one, two) else 0.0
+
+
+def _ends(one: _Clause, two: _Clause) -> bool:
+    """Whether a clause says that something has ended which the other one tells of."""
+    ended = _ENDS.search(one.text)
+    if ended is None or ended[0].casefold() != "no longer":
+        return ended is not None
+    done = words_of(one.text[ended.end() :]).keys()
+    return not done or not done.isdisjoint(two.words.keys()) or _TO_BE_HAD.match(one.text, ended.end()) is not None
 
 
 def _clauses(document: Document, idle: frozenset[str]) -> Iterator[_Clause]:

@@ -6,6 +6,7 @@ from agentic_memory_bank.engines.extractive.comparing.documents import contradic
 from agentic_memory_bank.engines.extractive.comparing.labelled import labelled
 from agentic_memory_bank.engines.extractive.comparing.roles import other_holders
 from agentic_memory_bank.engines.extractive.comparing.subjects import are_counted, share_subject
+from agentic_memory_bank.engines.extractive.reading.figures import figures_of
 from agentic_memory_bank.engines.extractive.reading.statements import Document, read
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.tools.text.sentences import sentences
@@ -166,4 +167,26 @@ def test_a_sentence_ends_behind_a_unit_of_one_letter() -> None:
         "It takes 40 g.",
         "Use a spoon.",
         "J. Berg had 2 m.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("The rehearsal begins at seven in the evening.", [19 * 60]),
+        ("Please clear the pitch by ten in the morning.", [10 * 60]),
+        ("We sing from 7 to 9 pm.", [19 * 60, 21 * 60]),
+        ("We sing from 11 to 2 pm.", [11 * 60, 14 * 60]),
+    ],
+)
+def test_hours_in_words_and_the_beginnings_of_spans_are_times_of_day(text: str, minutes: list[int]) -> None:
+    assert [one.minutes for one in figures_of(text) if one.kind == "clock"] == minutes
+
+
+def test_documents_that_differ_in_all_they_tell_are_about_two_things() -> None:
+    """Their titles name neither; one value that differs among others that agree is another matter."""
+    told = "A day card is {} euros.\n\nA month card is {} euros.\n\nLocker hire is {} euros.\n\nA towel is {} euros.\n"
+    assert values(f"Nordbad\n\n{told.format(9, 90, 3, 5)}", f"Nordbad, summer\n\n{told.format(12, 110, 4, 6)}") == []
+    assert values(f"Nordbad\n\n{told.format(9, 90, 3, 5)}", f"Nordbad, summer\n\n{told.format(9, 110, 3, 5)}") == [
+        ("90 euros", "110 euros")
     ]

@@ -78,7 +78,12 @@ def counterparts(first: Document, second: Document, weights: Weights) -> Iterato
 
 
 def are_of_two_things(first: Document, second: Document, weights: Weights, found: Sequence[FoundContradiction]) -> bool:
-    """Whether two documents differ in so much of what both tell that they are about two things of one kind."""
+    """Whether two documents differ in so much of what both tell that they are about two things of one kind.
+
+    Those of one title are not.
+    """
+    if first.title == second.title != "":
+        return False
     if len({(one.first.number, one.second.number) for one in found}) < _MANY:
         return False
     named = frozenset(stem(name) for name in first.names & second.names)

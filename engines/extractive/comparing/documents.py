@@ -102,17 +102,13 @@ def contradictions(first: tuple[str, str], second: tuple[str, str]) -> tuple[Fou
     if copies or not apart and not _are_alike(left, right):
         clashes = _plain(left, right, weights, bool(about_one))
         if about_one:
-            others = (
-                *counterparts(left, right, weights),
-                *opposed(left, right, weights),
-                *dated_apart(left, right),
-                *labelled(left, right),
-            )
+            others = [*counterparts(left, right, weights), *opposed(left, right, weights)]
+            others += [*dated_apart(left, right), *labelled(left, right)]
             clashes += [*_not_told_apart(left, right, others), *required_versions(left, right)]
         if about_one or notices[0] != notices[1]:
             clashes += other_holders(left, right)
         clashes = [one for one in clashes if weights.tell_by_more_than_chance(one.first, one.second)]
-        clashes = [] if not copies and are_of_two_things(left, right, weights, clashes) else clashes
+        clashes = clashes if copies or not are_of_two_things(left, right, weights, clashes) else []
         found += [one if one.holds is not None else replace(one, holds=later(one.first, one.second)) for one in clashes]
         found = [one if one.holds is not None else replace(one, holds=_revised(one)) for one in found]
         prevails = precedence(left, right) if any(one.holds is None for one in found) else None

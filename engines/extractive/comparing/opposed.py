@@ -161,7 +161,7 @@ def _all_states(document: Document) -> tuple[_BearerState, ...]:
 
 
 def _is_side(statement: Statement) -> bool:
-    if len(statement.text) > _MOST_TEXT or statement.cells or PREVAILS.search(statement.text):
+    if len(statement.text) > _MOST_TEXT or len(statement.cells) not in (0, 2) or PREVAILS.search(statement.text):
         return False
     is_listed = statement.place.kind == "item" and statement.mode == "none"  # "Breakfast", under "Not included"
     return statement.is_said_as_fact or is_listed

@@ -60,6 +60,7 @@ _MAKERS: Final = {
     "composed": "composer",
     "translated": "translator",
     "moderated": "moderator",
+    "presided over": "president",
 }
 _BY_WHOM: Final = lazy_pattern(
     rf"\b(?:is|was|are|were|will be) (?P<done>{'|'.join(_MAKERS)}) by (?P<name>{_NAME}){_END}"
@@ -88,7 +89,7 @@ _HAN_PATTERNS: Final = (
     ),
     lazy_pattern(
         rf"(?P<kind>)(?P<role>{_HAN_ROLES})(?:一职)?[改将]?由"
-        rf"(?:[^，。；]{{0,14}}?(?:主席|会长|院长|校长|馆长|教授)|{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?"
+        rf"(?:[^，。；]{{1,14}}?(?=[{SURNAMES}][\u4e00-\u9fff]{{1,2}}(?:担|出)任)|{_HAN_ROLES}|副[\u4e00-\u9fff]{{1,3}}|老师)?"
         rf"{_HAN_NAME}(?:老师|同志)?(?:接任|接替|出任|担任)"
     ),
     lazy_pattern(

@@ -49,7 +49,7 @@ _ENDS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _TO_BE_HAD: Final = lazy_pattern(
-    r" (?:be )?(?:available|offered|sold|provided|supported|served|open|valid|possible|needed|required|necessary|there)\b"
+    r" (?:be )?(?:available|offered|sold|provided|supported|served|open|valid|possible|needed|required|there)\b"
 )
 """What ends without its verb being told elsewhere."""
 _OVER: Final = lazy_pattern(r"\b(?:was|were|had|did|said)\b|了$")

@@ -25,12 +25,20 @@ _SPOKEN: Final = lazy_pattern(
     r"\b(?:(?P<half>half)|(?:a )?(?P<quarter>quarter)|(?P<count>five|ten|twenty|twenty-five|5|10|20|25)(?: minutes)?) "
     r"(?P<way>past|to) (?P<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
     r"(?! (?:per|%|of)\b)(?P<late> (?:in the (?:afternoon|evening)|p\.?m\b))?(?P<early> (?:in the morning|a\.?m\b))?"
+    r"|\b(?P<whole>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) "
+    r"(?:(?P<whole_late>in the (?:afternoon|evening)|at night)|in the morning)\b"
     r"|\b(?:at|from|until|till|by|before|after|is|to) (?P<named>(?:noon|midday|midnight)\b)"
     r"|(?P<part>上午|下午|晚上|傍晚|早上|早晨|清晨|中午|凌晨)?(?P<han>[一二两三四五六七八九十]{1,2})点"
     r"(?:(?P<halved>半)|(?P<sharp>整|钟)|(?P<one>一刻)|(?P<three>三刻)|(?P<minutes>[一二三四五]?十[一二三四五六七八九]?|[一二三四五六七八九])分)?",
     re.IGNORECASE,
 )
 """A time of day in words."""
+_BEGINS: Final = lazy_pattern(
+    r"(?<![\d:.,$£€/-])(?P<hour>1[0-2]|[1-9])(?=\s?(?:to|until|till|and|[-–—])\s?(?P<end>1[0-2]|[1-9])(?:[:.][0-5]\d)?"
+    r"\s?(?P<half>[ap])\.?m\b)",
+    re.IGNORECASE,
+)
+"""What begins a span of hours whose end alone tells morning from evening ("7 to 9 pm")."""
 _LATE_PARTS: Final = ("下午", "晚上", "傍晚")
 _OF_A_TIME: Final = lazy_pattern(r"\b(?:at|about|around|until|till|before|after|nearly)(?: a)? $", re.IGNORECASE)
 _NAMED_HOURS: Final = {"noon": 720, "midday": 720, "midnight": 1440}
@@ -60,6 +68,7 @@ def clocks_of(text: str) -> list[Clock]:
         [(1110, True), (450, False)]
     """
     written = [clock for match in _CLOCK.finditer(text) if (clock := _written(match))]
+    written += [_begun(match) for match in _BEGINS.finditer(text)]
     taken = {index for one in written for index in range(one.start, one.end)}
     spoken = [clock for match in _SPOKEN.finditer(text) if match.start() not in taken and (clock := _spoken(match))]
     return written + spoken
@@ -69,6 +78,8 @@ def _spoken(match: re.Match[str]) -> Clock | None:
     """A time of day in words; of a Chinese one, part of the day or minutes have to be said: 一点 is "a bit", too."""
     if match["named"]:
         return Clock(*match.span("named"), _NAMED_HOURS[match["named"].lower()], True)
+    if match["whole"]:
+        return _on_the_clock(match, _number(match["whole"]), 0, bool(match["whole_late"]), True)
     if match["han"]:
         hour, minutes = int(han_amount(match["han"])), _han_minutes(match)
         if hour > 24 or minutes is None and not match["part"]:
@@ -82,6 +93,12 @@ def _spoken(match: re.Match[str]) -> Clock | None:
     sign = 1 if match["way"].lower() == "past" else -1
     late, early = bool(match["late"]), bool(match["early"])
     return _on_the_clock(match, hour, sign * minutes, late, late or early)
+
+
+def _begun(match: re.Match[str]) -> Clock:
+    hour, end = int(match["hour"]) % 12, int(match["end"]) % 12
+    late = match["half"].lower() == "p" and hour <= end
+    return Clock(*match.span("hour"), 60 * (hour + 12 * late), True)
 
 
 def _on_the_clock(match: re.Match[str], hour: int, minutes: int, late: bool, half_day: bool) -> Clock:

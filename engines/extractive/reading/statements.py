@@ -22,16 +22,17 @@ Mode = Literal["asserted", "asked", "possible", "planned", "past", "quoted", "te
 DOCUMENTS_KEPT: Final = 128
 """How many documents are kept as they were read, with what is drawn from each."""
 _POSSIBLE: Final = lazy_pattern(
-    r"\b(?:if|unless|would|maybe|perhaps|probably|suppose|supposing|whether|"
+    r"\b(?:if|unless(?! `| --?[a-z]| you (?:set|pass|give|choose|change)\b)|would|maybe|perhaps|"
+    r"probably|suppose|supposing|whether|"
     r"(?<![^,;.] )(?<!\w )had (?:it|they|we|the)|"
     r"in case|rumou?r\w*|reportedly|estimate[ds]?|expect\w*)\b"
     r"|如果|假如|要是|倘若|万一|可能|也许|或许|估计|大概|预计|的话",
     re.IGNORECASE,
 )
 _PLANNED: Final = lazy_pattern(
-    r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?\b[^.;]{0,40}? to|"
+    r"\b(?:(?<!floor )(?<!no )plan(?:s|ned|ning)?|want(?:s|ed)?\b[^.;]{0,40}? to|"
     r"intend\w*|aim\w*|hope\w*|goal|target|propos\w+|considering)\b"
-    r"|计划|打算|希望|目标|争取|拟于|考虑|申请",
+    r"|计划|打算|希望|目标|争取|拟于|考虑|(?<!可)申请(?![人表书材者])",
     re.IGNORECASE,
 )
 _PAST: Final = lazy_pattern(

@@ -8,7 +8,7 @@ from typing import Final
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _TABLE: Final = r"""
-washable = dishwasher[- ](?:safe|proof)|(?:go(?:es)?|can be (?:put|washed|cleaned)) in(?:to)? the dishwasher
+washable = dishwasher[- ](?:safe|proof)|(?:go(?:es)?(?: straight)?|can be (?:put|washed)) in(?:to)? the dishwasher
          | (?:must )?(?:not|cannot) (?:go|be (?:put|washed)) in(?:to)? (?:the|a) dishwasher|hand[- ]wash only
 prescribed = (?:on|by) prescription(?: only)?|prescription[- ]only|处方药
          | no prescription|without (?:a )?prescription|over the counter|非处方药?|无需处方
@@ -24,7 +24,7 @@ included = includ(?:e|es|ed|ing)|inclusive|part of|covers?|covered
          | exclud(?:e|es|ed|ing)|exclusive|(?:charged|sold|billed|paid|invoiced|ordered|bought|priced) separately|extra
          | 包含|包括|(?<!不)含 | 不含|不包括|不包含|另计|另付|自理|另收|另购
 free     = free of charge|free|gratis|complimentary|costs? nothing|no charge
-         | (?:is|are) charged(?! separately)|chargeable|against a fee|there is a (?:charge|fee)(?: of \S{1,8})?(?: for)?
+         | (?:is|are) charged(?! separately)|against a fee|there is a (?:charge|fee)(?: of \S{1,8})?(?: for)?
          | 免费|无偿|不收费|不收取 | 收费|付费|须交费
 runs     = runs?|running|operat(?:e|es|ing|ional)|working|in service|in operation
          | stopped|suspended|switched off|turned off|out of (?:order|service)|shut down|stands? still

@@ -80,7 +80,8 @@ _PEOPLE: Final = frozenset(_WHO_IS_COUNTED.split())
 _DIGIT_BEFORE: Final = lazy_pattern(r"[0-9][\s-]?$")
 _NO_RANK: Final = lazy_pattern(r"\s*(?:s\b|later|before|after|per)")
 _BOUND_BELOW: Final = lazy_pattern(
-    r"(?:(?<!no )(?<!not )more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|超过|至少|不少于|多于)"
+    r"(?:(?<!no )(?<!not )more than|over|at least|above|exceed\w{0,9}|greater than|minimum of|"
+    r"(?:not|never|no) (?:before|earlier than|sooner than|until)|超过|至少|不少于|多于)"
     r"\s*+(?:[$€£¥]\s*+)?$",
     re.IGNORECASE,
 )

@@ -50,6 +50,32 @@ def test_one_against_one_stays_open() -> None:
     assert (verdict.outcome, verdict.winner) == ("inconclusive", None)
 
 
+def test_a_side_whose_own_words_are_not_read_as_its_value_does_not_lose() -> None:
+    cases = [
+        DisputedClaim(
+            "Every apprentice must hold a full driving licence.", "must hold a full driving licence", "negation"
+        ),
+        DisputedClaim("A driving licence is not required.", "A driving licence is not required", "negation"),
+    ]
+    asked = "**Do I have to drive?** A driving licence is not required."
+    verdict = settled(cases, ("a", cases[0].text), ("b", asked.replace("A driving", "No driving").replace("not ", "")))
+    assert verdict.outcome == "inconclusive"
+
+
+def test_what_a_source_says_beside_one_side_backs_no_other() -> None:
+    lower = ("a", f"{LOW[1]} From afar the Meridian tower seems 330 m high.")
+    verdict = settled(HEIGHTS, lower, HIGH)
+    assert (verdict.outcome, entries(verdict)) == ("inconclusive", [["e0"], ["e1"]])
+
+
+def test_what_may_be_delayed_corrects_nothing() -> None:
+    starts = [
+        DisputedClaim("The start of the Nordbad pump can be delayed by up to 13 hours.", "13 hours", "number"),
+        DisputedClaim("The start of the Nordbad pump is put off by up to 15 hours.", "15 hours", "number"),
+    ]
+    assert settled(starts, ("a", starts[0].text), ("b", starts[1].text)).outcome == "inconclusive"
+
+
 def test_a_number_that_counts_nothing_is_no_count() -> None:
     courts = [
         DisputedClaim("The Holmwood Tennis Club has six courts.", "six", "number"),

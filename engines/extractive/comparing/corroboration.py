@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agentic_memory_bank.engines.extractive.comparing.slots import slots_of
@@ -16,6 +16,10 @@ _COPY_SHARE: Final = 0.9
 """Share of their words (Dice) from which one text counts as a copy of another."""
 _COPY_OVERLAP: Final = _COPY_SHARE / (2 - _COPY_SHARE)
 """Least share of its own words that a text finds in a copy of it."""
+_LEAST_SOURCES: Final = 2
+"""Independent sources that decide: each claim has the one it was taken from, whether or not its value is read there."""
+_MAY_BE: Final = re.compile(r"\b(?:can|may|could|might|to|must|cannot) be [a-z]+|\bat the latest\b")
+"""What only could be changed, or has a limit, and corrects nothing."""
 _LATIN: Final = re.compile(r"[a-z]+")
 
 
@@ -103,14 +107,14 @@ class _Statement:
 def corroborate(claims: Sequence[DisputedClaim], evidence: Sequence[EvidenceEntry]) -> Verdict:
     """Decides between claims that contradict each other.
 
-    A statement that gives each value its condition reconciles them. Else the value with more independent sources
-    holds, else the one that an explicit correction or extension names. Nothing else decides.
+    A statement that gives each value its condition reconciles them. Else the value with more independent sources,
+    at least two, holds, else the one that an explicit correction or extension names. Nothing else decides.
 
     Args:
         claims: Two or more claims about one subject.
         evidence: Every raw entry, those the claims came from included.
     """
-    statements = list(_statements(claims, evidence))
+    statements = list(_of_their_own(claims, evidence, _statements(claims, evidence)))
     support = tuple(_supports(statements, index) for index in range(len(claims)))
     chinese = all(any(sentence.chinese for sentence in sentences_of(claim.text)) for claim in claims)
     reconciling = next((statement for statement in statements if _reconciles(statement)), None)
@@ -124,6 +128,17 @@ def corroborate(claims: Sequence[DisputedClaim], evidence: Sequence[EvidenceEntr
     if winner is not None:
         return Verdict("holds", winner, support, because_corrected(claims[winner].value, chinese))
     return Verdict("inconclusive", None, support, _because_open(claims, counts, chinese))
+
+
+def _of_their_own(
+    claims: Sequence[DisputedClaim], evidence: Sequence[EvidenceEntry], statements: Iterable[_Statement]
+) -> Iterator[_Statement]:
+    """The same statements; what a source says beside one claim backs no other one, unless it corrects something."""
+    homes = [{entry.source for entry in evidence if claim.text.strip() in entry.text} for claim in claims]
+    for one in statements:
+        is_at = [one.evidence.source in home for home in homes]
+        is_foreign = one.backs is not None and any(is_at) and not is_at[one.backs]
+        yield replace(one, backs=None) if is_foreign and not one.revises else one
 
 
 def _statements(claims: Sequence[DisputedClaim], evidence: Sequence[EvidenceEntry]) -> Iterator[_Statement]:
@@ -253,8 +268,11 @@ def _reconciles(statement: _Statement) -> bool:
     return len(statement.states) > 1 and not statement.revises and qualified
 
 
-def _has_word(entry: EvidenceEntry, sentence: Sentence, words: frozenset[str]) -> bool:
+def _has_word(
+    entry: EvidenceEntry, sentence: Sentence, words: frozenset[str], without: re.Pattern[str] | None = None
+) -> bool:
     text = entry.text[sentence.start : sentence.end].lower()
+    text = without.sub(" ", text) if without else text
     tokens = set(_LATIN.findall(text))
     return any(word in tokens if word.isascii() else word in text for word in words)
 
@@ -295,7 +313,7 @@ def _dependent(entries: Sequence[EvidenceEntry]) -> Iterator[tuple[str, str]]:
 
 def _most(counts: Sequence[int]) -> int | None:
     best = max(counts, default=0)
-    return counts.index(best) if best > 0 and counts.count(best) == 1 else None
+    return counts.index(best) if best >= _LEAST_SOURCES and counts.count(best) == 1 else None
 
 
 def _corrected(claims: Sequence[DisputedClaim], statements: Sequence[_Statement]) -> int | None:
@@ -313,7 +331,7 @@ def _statement(
     entry: EvidenceEntry, sentence: Sentence, states: tuple[int, ...], claims: Sequence[DisputedClaim]
 ) -> _Statement:
     """A statement backs its only value, or of several the one it puts in force: not that after "from" or "not"."""
-    is_said = _has_word(entry, sentence, lexicon.REVISION_WORDS)
+    is_said = _has_word(entry, sentence, lexicon.REVISION_WORDS, without=_MAY_BE)
     words = lexicon.WITHDRAWING if is_said else lexicon.REJECTING
     backed = states
     if is_said or len(states) > 1:

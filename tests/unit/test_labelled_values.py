@@ -147,6 +147,11 @@ def test_numbers_before_other_names_only_count_files(first: str, second: str, co
     assert are_counted(read("Hello.", first), read("Hello.", second)) is counted
 
 
+def test_files_that_are_only_counted_are_compared() -> None:
+    first, second = f"{LAMP}The lamp is waterproof.\n", f"{LAMP_SHOP}The Orla T4 is not waterproof.\n"
+    assert len(contradictions(("1a_manual.md", first), ("1b_shop.md", second))) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "bound", "unit"),
     [

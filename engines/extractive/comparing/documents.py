@@ -137,10 +137,8 @@ def _are_copies(first: Document, second: Document) -> bool:
     if first.labels != second.labels:
         return False
     said = [{statement.text for statement in one.statements} for one in (first, second)]
-    ours, theirs = (
-        [statement for statement in one.statements if statement.text not in other]
-        for one, other in ((first, said[1]), (second, said[0]))
-    )
+    pairs = (first, said[1]), (second, said[0])
+    ours, theirs = ([one for one in document.statements if one.text not in other] for document, other in pairs)
     if not 0 < len(ours) == len(theirs) <= _FEW_CHANGES or _LEAST_SHARED * len(ours) > len(said[0] & said[1]):
         return False
     return all(
@@ -154,7 +152,7 @@ def _are_twins(first: Document, second: Document) -> bool:
 
     Then a label of their names differs ("report-2021", "report-2022"), or one form is filled in twice.
     """
-    for left, right, ours, theirs in zip(first.mould, second.mould, first.labels, second.labels, strict=True):
+    for left, right, ours, theirs in _named(first, second):
         if left and left == right and ours != theirs:
             return True
     shared, fewer = first.forms & second.forms, min(len(first.forms), len(second.forms))
@@ -169,8 +167,12 @@ def _are_titled_apart(first: Document, second: Document) -> bool:
 
 def _are_alike(first: Document, second: Document) -> bool:
     """Whether names or titles of one pattern hold different labels ("Path No. 1: Herons", "Path No. 2: Otters")."""
-    named = [*zip(first.mould, second.mould, first.labels, second.labels, strict=True)][are_counted(first, second) :]
-    return any(ours and theirs and ours.isdisjoint(theirs) and _similar(a, b) for a, b, ours, theirs in named)
+    return any(x and y and x.isdisjoint(y) and _similar(a, b) for a, b, x, y in _named(first, second))
+
+
+def _named(first: Document, second: Document) -> list[tuple[str, str, frozenset[str], frozenset[str]]]:
+    """The moulds and labels of two names, unless these only count the files, and of two titles."""
+    return [*zip(first.mould, second.mould, first.labels, second.labels, strict=True)][are_counted(first, second) :]
 
 
 def _similar(first: str, second: str) -> bool:

@@ -106,6 +106,7 @@ def _filled(store: BaseStore, chance: random.Random) -> FourTierMemory:
     for start in range(0, len(facts), 1_000):
         records.store_many("u", facts[start : start + 1_000])
     records.store_many("u", tasks)
+    records.flush(60)  # the index of so much that is stored at once is kept in a file behind it, not beside a question
     return FourTierMemory(stores=stores)
 
 

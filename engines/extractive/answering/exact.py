@@ -12,7 +12,7 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, holds
 from agentic_memory_bank.engines.extractive.reading.questions import asking_part
 from agentic_memory_bank.engines.extractive.reading.units import UNITS
-from agentic_memory_bank.engines.extractive.reading.values import Value, values_of
+from agentic_memory_bank.engines.extractive.reading.values import Value, agree, values_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
@@ -163,7 +163,9 @@ def _counted(question: str, text: str, end: int) -> int:
 
 def _has_rival(question: str, text: str, span: Span, values: Sequence[Value], chosen: Value) -> bool:
     """Whether a sentence has another value of that kind whose clause says as much of what the question does."""
-    others = (one for one in values if not span[0] <= one.start < span[1] and not _agree(one, chosen))
+    others = (
+        one for one in values if not span[0] <= one.start < span[1] and not (one.kind == "date" and agree(one, chosen))
+    )
     rivals = [one for one in others if _unit(text, one) == _unit(text, chosen)]
     if not rivals:
         return False
@@ -171,12 +173,6 @@ def _has_rival(question: str, text: str, span: Span, values: Sequence[Value], ch
     said = [len(asked.intersection(tokenize(text[a:b]))) for a, b in pairwise([0, *ends])]
     own = said[bisect_right(ends, chosen.start)]
     return any(said[bisect_right(ends, one.start)] >= own for one in rivals)
-
-
-def _agree(one: Value, other: Value) -> bool:
-    """Whether two dates do not differ where both are told: "in 2008", "on 15 August 2008"."""
-    pairs = zip(one.date, other.date, strict=True)
-    return one.kind == "date" and all(a is None or b is None or a == b for a, b in pairs)
 
 
 def _unit(text: str, value: Value) -> str:

@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.reading.lexicon import stem
 from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document, Statement
 from agentic_memory_bank.engines.extractive.reading.terms import terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import words_of
 
 _MOST_TEXT: Final = 300
 _ROLES: Final = (
@@ -115,44 +116,11 @@ _OF_THE_MEETING: Final = lazy_pattern(
 )
 """Roles that each meeting or document has somebody else for, where they stand in its head."""
 _KINDS_OF_DOING: Final = ("organise", "lead", "chair", "teach", "manage", "look", "charge")
-_NO_NAMES: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "it",
-        "he",
-        "she",
-        "we",
-        "they",
-        "you",
-        "i",
-        "who",
-        "which",
-        "what",
-        "everybody",
-        "nobody",
-        "somebody",
-        "our",
-        "your",
-        "their",
-        "its",
-        "his",
-        "her",
-        "one",
-        "each",
-        "every",
-        "all",
-        "both",
-        "most",
-        "some",
-        "many",
-        "no",
-    ]
+_NO_NAMES: Final = words_of(
+    """
+    the a an this that these those it he she we they you i who which what everybody nobody somebody our your
+    their its his her one each every all both most some many no
+    """
 )
 """What a sentence may begin with in place of a name."""
 _TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof"))

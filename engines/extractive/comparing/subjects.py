@@ -1,6 +1,7 @@
 """Whether two documents are about one thing: by their titles, the names they share, and dates or long numbers."""
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from os.path import commonprefix
 from typing import Final
@@ -8,10 +9,12 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.kinds import SURNAMES
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.marks import CALENDAR
 from agentic_memory_bank.engines.extractive.reading.number_words import CARDINALS
-from agentic_memory_bank.engines.extractive.reading.statements import Document
+from agentic_memory_bank.engines.extractive.reading.statements import DOCUMENTS_KEPT, Document
 from agentic_memory_bank.engines.extractive.reading.terms import distinct, terms_of
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import words_of
 
 _LEAST_NUMBERS: Final = 2
 _FEW_NAMES: Final = 3
@@ -61,68 +64,12 @@ _BRANCH: Final = lazy_pattern(
     r"(?:in|at|on|of) (?P<where>(?:[A-Z][\w'’]{1,20} ?){1,3})"
 )
 _PHRASE: Final = lazy_pattern(r"(?=\b([A-Z][A-Za-z'’]{2,20} [A-Z][A-Za-z'’]{2,20})\b)")
-_IN_ANY_TEXT: Final = frozenset(
-    [
-        "the",
-        "our",
-        "your",
-        "this",
-        "that",
-        "these",
-        "those",
-        "for",
-        "from",
-        "and",
-        "with",
-        "all",
-        "please",
-        "dear",
-        "kind",
-        "best",
-        "regards",
-        "yours",
-        "sincerely",
-        "faithfully",
-        "opening",
-        "hours",
-        "contact",
-        "terms",
-        "conditions",
-        "privacy",
-        "policy",
-        "page",
-        "phone",
-        "number",
-        "email",
-        "address",
-        "table",
-        "contents",
-        "frequently",
-        "asked",
-        "questions",
-        "read",
-        "more",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "new",
-    ]
+_IN_ANY_TEXT: Final = CALENDAR | words_of(
+    """
+    the our your this that these those for from and with all please dear kind best regards yours sincerely
+    faithfully opening hours contact terms conditions privacy policy page phone number email address table
+    contents frequently asked questions read more new
+    """
 )
 """Words with capitals that texts about anything have."""
 _HAN_NAMED: Final = lazy_pattern(
@@ -212,7 +159,7 @@ def _share_title(first: Document, second: Document) -> bool | None:
         return False
     if _is_called(first, second) or _is_called(second, first):
         return True
-    if any(map(str.isalpha, first.title)) and set(_MODEL.findall(first.title)) & set(_MODEL.findall(second.title)):
+    if set(_MODEL.findall(first.title)) & set(_MODEL.findall(second.title)):
         return True
     ours, theirs = _names_of_title(first), _names_of_title(second)
     if ours & theirs or not terms_of(first.title) & terms_of(second.title):
@@ -270,18 +217,27 @@ def _are_of_two_branches(first: Document, second: Document) -> bool:
 
 def _share_phrases(first: Document, second: Document) -> bool:
     """Whether two texts have names of two words in common ("Harbour Museum", "Customs Quay"), at least two."""
-    ours, theirs = (
-        {found.casefold() for found in _PHRASE.findall(f"{document.title}\n{_text(document)}")}
-        for document in (first, second)
-    )
-    return sum(_IN_ANY_TEXT.isdisjoint(phrase.split()) for phrase in ours & theirs) >= _LEAST_NUMBERS
+    return len(_phrases(first) & _phrases(second)) >= _LEAST_NUMBERS
+
+
+@lru_cache(maxsize=DOCUMENTS_KEPT)
+def _phrases(document: Document) -> frozenset[str]:
+    found = (phrase.casefold() for phrase in _PHRASE.findall(f"{document.title}\n{_text(document)}"))
+    return frozenset(phrase for phrase in found if _IN_ANY_TEXT.isdisjoint(phrase.split()))
 
 
 def _share_han_names(first: Document, second: Document) -> bool:
     """Whether two Chinese texts name the same people and streets, at least two, and no other houses or flats."""
-    named, houses = ([frozenset(p.findall(_text(d))) for d in (first, second)] for p in (_HAN_NAMED, _HOUSE))
-    is_elsewhere = all(houses) and houses[0].isdisjoint(houses[1])
-    return len(named[0] & named[1]) >= _LEAST_NUMBERS and not is_elsewhere
+    (ours, our_houses), (theirs, their_houses) = _han_names(first), _han_names(second)
+    is_elsewhere = bool(our_houses and their_houses) and our_houses.isdisjoint(their_houses)
+    return len(ours & theirs) >= _LEAST_NUMBERS and not is_elsewhere
+
+
+@lru_cache(maxsize=DOCUMENTS_KEPT)
+def _han_names(document: Document) -> tuple[frozenset[str], frozenset[str]]:
+    """The people and streets that a Chinese text names, and the houses and flats."""
+    text = _text(document)
+    return frozenset(_HAN_NAMED.findall(text)), frozenset(_HOUSE.findall(text))
 
 
 def _text(document: Document) -> str:
@@ -354,14 +310,13 @@ def _is_of_variant(first: Document, second: Document) -> bool:
 
 
 def _words(document: Document) -> frozenset[str]:
-    texts = [document.title, *(one.text for one in document.statements)]
-    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
+    return frozenset(word.casefold() for word in _WORD.findall(f"{document.title}\n{_text(document)}"))
 
 
 def _are_of_two_models(first: Document, second: Document) -> bool:
     """Whether titles name two models that are written alike ("Orma S3", "Orma S8"), each of which the other lacks."""
     ours, theirs = (frozenset(_MODEL.findall(document.title)) for document in (first, second))
-    shapes = [frozenset("".join("0" if c.isdigit() else c for c in one) for one in some) for some in (ours, theirs)]
+    shapes = [{_shape(model) for model in some} for some in (ours, theirs)]
     if ours & theirs or not shapes[0] & shapes[1]:
         return False
     texts = _text(first), _text(second)

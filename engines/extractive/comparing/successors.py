@@ -9,7 +9,9 @@ from agentic_memory_bank.engines.extractive.comparing.sides import words_of
 from agentic_memory_bank.engines.extractive.comparing.surroundings import above_of, labels_above
 from agentic_memory_bank.engines.extractive.reading.concepts import of_term
 from agentic_memory_bank.engines.extractive.reading.lexicon import stem
+from agentic_memory_bank.engines.extractive.reading.marks import CALENDAR
 from agentic_memory_bank.engines.extractive.reading.statements import Document, Statement
+from agentic_memory_bank.tools.text import terms
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 _LEAST: Final = 2.0
@@ -25,100 +27,13 @@ _GONE: Final = lazy_pattern(
 )
 """What says that somebody or something is not to be had any more, or somebody else comes in."""
 _NAME: Final = lazy_pattern(r"(?<![\w'’-])[A-Z][a-z][\w'’-]{0,24}(?: (?:[A-Z]\.? )?[A-Z][a-z][\w'’-]{0,24}){0,2}")
-_NO_NAMES: Final = frozenset(
-    [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "please",
-        "the",
-        "this",
-        "that",
-        "these",
-        "those",
-        "from",
-        "for",
-        "our",
-        "your",
-        "his",
-        "her",
-        "she",
-        "they",
-        "you",
-        "we",
-        "and",
-        "but",
-        "not",
-        "item",
-        "point",
-        "section",
-        "clause",
-        "paragraph",
-        "christmas",
-        "easter",
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "miss",
-        "dear",
-        "because",
-        "although",
-        "since",
-        "when",
-        "while",
-        "if",
-        "as",
-        "after",
-        "before",
-        "due",
-        "owing",
-        "however",
-        "therefore",
-        "there",
-        "here",
-        "all",
-        "both",
-        "each",
-        "some",
-        "most",
-        "many",
-        "one",
-        "two",
-        "its",
-        "their",
-        "who",
-        "what",
-        "where",
-        "how",
-        "why",
-        "until",
-        "unless",
-        "once",
-        "instead",
-        "also",
-        "then",
-        "thanks",
-        "until",
-        "sorry",
-    ]
+_NO_NAMES: Final = CALENDAR | terms.words_of(
+    """
+    please the this that these those from for our your his her she they you we and but not item point section
+    clause paragraph christmas easter mr mrs ms dr prof miss dear because although since when while if as after
+    before due owing however therefore there here all both each some most many one two its their who what where
+    how why until unless once instead also then thanks sorry
+    """
 )
 _IN: Final = lazy_pattern(r"\b(?:in|at|near|on)(?: the)?\s+$", re.IGNORECASE)
 _TITLE: Final = lazy_pattern(r"^(?:The|Mr|Mrs|Ms|Miss|Dr|Prof|Please|Instead of|Ask|Call|From|In|At|On) ")

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import words_of
 
 ASKS: Final = lazy_pattern(r"[?？][\"'”’»)\]）」』*_\s]*\Z")
 """It is a question."""
@@ -52,6 +53,13 @@ COUNTED: Final = lazy_pattern(
     r"(?:[\w'’-]{1,24} )?([A-Za-z'’-]{1,24}|[\u4e00-\u9fff]{1,2})"
 )
 """What stands beside a number."""
+CALENDAR: Final = words_of(
+    """
+    january february march april may june july august september october november december monday tuesday
+    wednesday thursday friday saturday sunday
+    """
+)
+"""The months and the days of the week: written like names, and none."""
 OF_THE_DOCUMENT: Final = lazy_pattern(
     r"[\W_]*(?:date(?:d)?|signed|issued|printed|posted|circulated|edited|updated|last (?:changed|updated|edited)|"
     r"version|ref(?:erence)?|(?:签订|签署|签发|发布|打印|编制|填表|落款)?日期|编号|文号|版本)"

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,6 +38,7 @@ from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, maintenance
 from agentic_memory_bank.tools.memories.index import RecordIndex
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.stores import default_store
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import user_hash
@@ -982,6 +983,41 @@ def test_no_use_is_written_of_what_was_forgotten_meanwhile(make: Make) -> None:
 
     kept = memories._adapter.everything((ROOT, user_hash("ann"), "events"))
     assert list(kept) == [f"{id}.gone"]
+
+
+def test_the_store_is_not_asked_for_uses_that_this_process_has_written(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories, other = make(), make()
+    ids = [put(memories, f"n{number}") for number in range(3)]
+    assert len(texts(memories)) == 3
+    memories.count_use("ann", ids)
+    assert memories.flush(5)
+    asked, get = list[Sequence[str]](), StoreAdapter.get
+
+    def counted(adapter: StoreAdapter, namespace: tuple[str, ...], keys: Sequence[str]) -> Any:
+        asked.append([key for key in keys if ".use" in key or namespace[-1] == "slots"])
+        return get(adapter, namespace, keys)
+
+    monkeypatch.setattr(StoreAdapter, "get", counted)
+    assert [record["access_count"] for record in memories.list("ann").records] == [1, 1, 1]
+    assert not any(asked)
+    other.count_use("ann", ids[:1])
+    assert other.flush(5)
+    assert sorted(record["access_count"] for record in memories.list("ann").records) == [1, 1, 2]
+
+
+def test_a_use_that_is_written_while_its_memory_is_erased_does_not_come_back(make: Make) -> None:
+    memories = make()
+    id = put(memories, "secret")
+    with memories._users.opened(user_hash("ann")) as user:
+        user.uses.note([id], user.now())
+        user.uses.write(lambda ids: ids)  # as the thread that writes them does meanwhile
+        user.delete([id])
+
+    changes = user.log.changes()
+
+    assert dict(changes.events) == {user.uses.key_of(id): None}
 
 
 def test_what_a_process_has_counted_is_there_after_its_normal_end(tmp_path: Path) -> None:

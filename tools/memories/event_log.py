@@ -18,6 +18,8 @@ from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 
 RING: Final = 4_096
 """How many of its last writes each writer keeps for those who follow."""
+_REMEMBERED: Final = 64
+"""How many of its last writes a writer remembers for the companion that reads them; it asks the store for older ones."""
 
 
 class EventChanges(NamedTuple):
@@ -30,16 +32,22 @@ class EventChanges(NamedTuple):
 
 
 class EventLog:
-    """The events of one user, as one writer sees and writes them; the owner serves one call at a time."""
+    """The events of one user, as one writer sees and writes them; the owner serves one call at a time.
 
-    def __init__(self, adapter: StoreAdapter, owner: str) -> None:
-        self._adapter, self._owner = adapter, owner
+    Args:
+        companion: Another writer of this process, whose writes are read from memory where it remembers them: no
+            round trip to the store for what this process wrote itself.
+    """
+
+    def __init__(self, adapter: StoreAdapter, owner: str, companion: "EventLog | None" = None) -> None:
+        self._adapter, self._owner, self._companion = adapter, owner, companion
         self._events = (ROOT, owner, "events")
         self._slots = (ROOT, owner, "slots")
         self._writers = (ROOT, owner, "writers")
         self._seen: dict[str, int] | None = None
         self._head = 0
         self._unrevealed: list[str] = []
+        self._remembered: dict[int, Mapping[str, RecordEvent | None]] = {}
         self.is_reading_all = False
         """Whether all events are being read, from a store that has just answered."""
         self.writer = uuid4().hex[:16]
@@ -56,12 +64,15 @@ class EventLog:
             StorageError: The store failed.
         """
         heads = self._heads()
-        keys = self._revealed(heads)
+        behind = self._behind(heads)
+        remembered, asked = self._remembered_of(behind or [])
+        keys = None if behind is None else self._revealed(asked)
         if keys is None:
             return self._everything(heads)
         values = self._adapter.get(self._events, keys)
         self._seen = heads
-        return EventChanges(False, dict(zip(keys, cast(list[RecordEvent | None], values), strict=True)))
+        read = zip(keys, cast(list[RecordEvent | None], values), strict=True)
+        return EventChanges(False, {**remembered, **dict(read)})
 
     def write(self, events: Mapping[str, RecordEvent | None], at: str) -> None:
         """Write events, and delete those that are None. What is one event is written whole or not at all.
@@ -82,9 +93,16 @@ class EventLog:
         puts += [(self._writers, self.writer, {"head": number, "at": at})]
         known, self._seen = self._seen, None
         self._adapter.batch([PutOp(space, key, value, index=False) for space, key, value in puts])
+        if len(self._unrevealed) == len(events):  # else it reveals what an earlier write may or may not have written
+            self._remembered[number] = events
+            self._remembered.pop(number - _REMEMBERED, None)
         self._unrevealed = []
         if known is not None:
             self._seen = {**known, self.writer: number}
+
+    def forget_written(self) -> None:
+        """Remember no more what was written, since some of it is about to be erased: the companion asks the store."""
+        self._remembered = {}
 
     def are_forgotten(self, ids: Sequence[str]) -> list[bool]:
         """Whether each of some memories is forgotten, as the store says now.
@@ -143,17 +161,36 @@ class EventLog:
         self._head = max(self._head, heads.get(self.writer, 0))
         return EventChanges(True, dict(events))
 
-    def _revealed(self, heads: Mapping[str, int]) -> list[str] | None:
-        """The keys that were written since the last look; None where that can no longer be told."""
+    def _behind(self, heads: Mapping[str, int]) -> list[tuple[str, int]] | None:
+        """Writers and numbers of what was written since the last look; None where that can no longer be told."""
         seen = self._seen
         if seen is None or any(heads.get(writer, -1) < number for writer, number in seen.items()):
             return None
         behind = {writer: head - seen.get(writer, 0) for writer, head in heads.items()}
         if max(behind.values(), default=0) > RING:
             return None
-        wanted = [(w, n) for w, head in heads.items() for n in range(head - behind[w] + 1, head + 1)]
-        slots = self._adapter.get(self._slots, [f"{writer}.{number % RING}" for writer, number in wanted])
-        if any(slot is None or slot.get("n") != n for slot, (_, n) in zip(slots, wanted, strict=True)):
+        return [(w, n) for w, head in heads.items() for n in range(head - behind[w] + 1, head + 1)]
+
+    def _remembered_of(
+        self, written: Sequence[tuple[str, int]]
+    ) -> tuple[Mapping[str, RecordEvent | None], Sequence[tuple[str, int]]]:
+        """What the companion remembers of some writes, and those that the store must be asked for."""
+        if self._companion is None:
+            return {}, written
+        remembered: dict[str, RecordEvent | None] = {}
+        asked: list[tuple[str, int]] = []
+        for writer, number in written:
+            events = self._companion._remembered.get(number) if writer == self._companion.writer else None
+            if events is None:
+                asked.append((writer, number))
+            else:
+                remembered |= events
+        return remembered, asked
+
+    def _revealed(self, written: Sequence[tuple[str, int]]) -> list[str] | None:
+        """The keys that some writes changed; None where that can no longer be told."""
+        slots = self._adapter.get(self._slots, [f"{writer}.{number % RING}" for writer, number in written])
+        if any(slot is None or slot.get("n") != n for slot, (_, n) in zip(slots, written, strict=True)):
             return None
         return list(dict.fromkeys(key for slot in slots if slot for key in slot["keys"]))
 

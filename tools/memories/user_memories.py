@@ -50,8 +50,8 @@ class UserMemories:
     ) -> None:
         self.lock = threading.Lock()
         self.owner, self.encoder, self.clock = owner, encoder, clock
-        self.log = EventLog(adapter, owner)
         self.uses = UseCounts(adapter, owner)
+        self.log = EventLog(adapter, owner, self.uses.log)
         self.index = RecordIndex(owner, "")
         self._keeper = IndexKeeper(files, owner)
         self._is_begun = False  # whether the index holds all that was written, and nothing else
@@ -118,7 +118,7 @@ class UserMemories:
         """Write what the call wants written."""
         pending, at = self._pending, stamp(self.clock())
         self._erasures += (is_erasing := None in pending.values())
-        with self.uses.lock if is_erasing else nullcontext():
+        with self.uses.held_back() if is_erasing else nullcontext():
             self._keeper.write(pending, lambda: self.log.write(pending, at))
 
     def write_uses(self) -> None:

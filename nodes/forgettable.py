@@ -1,7 +1,7 @@
 """Finds what a request to forget means: memories and parts that hold its words, their echoes, or what comes near."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.conversation import MessageReading
@@ -27,11 +27,15 @@ from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.recall.memory_search import likenesses
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef, find_words
+from agentic_memory_bank.tools.memories.record_reader import MemoryHit
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT
 from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.spans import Span
+
+Fits = Callable[[Sequence[str]], Sequence[float] | None]
+"""Tells of each text how likely it is about something, as the logarithm of the odds; or None, where nothing can."""
 
 SMALL: Final = 3
 """How many memories are erased without asking back, the turns they were said in aside."""
@@ -49,6 +53,8 @@ LIKELY: Final = 0.15
 """Least probability of what comes near where somebody plainly tells to forget."""
 SURELY: Final = 0.3
 """The same where they may have."""
+FITTING: Final = -2.0
+"""Least log-odds, by the model that reads both, of what comes near though it shares no word with what is named."""
 
 
 def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
@@ -138,12 +144,19 @@ def _with_facts(records: Sequence[Record], turns: Iterable[tuple[str, list[Span]
     yield from ((one["id"], [(0, len(one["text"]))]) for one in drawn)
 
 
-def near(records: RecordStore, owner: Owner, about: str, wish: Telling, words: str = "") -> list[str]:
+def near(
+    records: RecordStore, owner: Owner, about: str, wish: Telling, words: str = "", fits: Fits | None = None
+) -> list[str]:
     """The ids of what comes near where no memory holds the words: what `recall` would find likeliest for them.
 
     Of a memory that shares words with what is to be forgotten only the clauses with these are named. Nothing comes near
     that is unlikely, least of all where nobody said plainly that something is to be forgotten; but what shares a rare
     name, or a rare word with the likeliest, is of the same matter.
+
+    Args:
+        about: What is to be forgotten.
+        words: The words of a wish that may be none.
+        fits: Reads memories beside what is to be forgotten: a sister is not near to "my brother".
     """
     everything = list(all_records(records, *owner))
     found = records.search(owner.user, about, project=owner.project, limit=CANDIDATES, replaced=True)
@@ -156,6 +169,8 @@ def near(records: RecordStore, owner: Owner, about: str, wish: Telling, words: s
         told = [one for one, share in zip(told, shared, strict=True) if share and share == most]
     elif wish.is_guessed:
         told = [one for one in told if one.cosine >= ALIKE or have_in_common(about, _words(one.record["text"]))]
+    if fits is not None and not is_cjk(about):
+        told = _fitting(told, about, fits)
     chances = MessageReading(about, likenesses(about, told)).chances if told else []
     least = max(SHARE * max(chances, default=0.0), LIKELY if wish.is_sure else SURELY)
     likely = sorted(zip(chances, told, strict=True), key=lambda one: -one[0])[:SMALL]
@@ -169,6 +184,14 @@ def near(records: RecordStore, owner: Owner, about: str, wish: Telling, words: s
     for id, more in _echoes(everything, spans):
         spans[id] = [*spans.get(id, ()), *more]
     return [_named(record, spans[record["id"]]) for record in everything if record["id"] in spans]
+
+
+def _fitting(told: Sequence[MemoryHit], about: str, fits: Fits) -> Sequence[MemoryHit]:
+    """Those that share a word with what is to be forgotten, or are about it by a model that reads both."""
+    others = [one for one in told if not have_in_common(about, _words(one.record["text"]))]
+    read = fits([_words(one.record["text"]) for one in others]) if others else None
+    unfit = {one.record["id"] for one, odds in zip(others, read or (), strict=False) if odds < FITTING}
+    return [one for one in told if one.record["id"] not in unfit]
 
 
 def _alike(

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, TypeVar
+from functools import partial
+from typing import Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -64,8 +65,6 @@ PATIENCE: Final = 20.0
 
 _HEADS: Final = 3
 """What stands before the ids of what waits for a yes: where the conversation stood, and the turn's own part."""
-
-_Result = TypeVar("_Result")
 
 
 class ForgettingTurn(NamedTuple):
@@ -175,13 +174,13 @@ class ForgettingListener:
             case "about":
                 return self._forget(wish, message, chinese=chinese)
 
-    def _in_turn(self, job: Callable[[], _Result]) -> _Result:
+    def _in_turn(self, job: Callable[[], str | None]) -> str | None:
         """Do a job behind what waits of this user.
 
         Raises:
             TimeoutError: Too much waits; the job is not done later either.
         """
-        done: Future[_Result] = Future()
+        done: Future[str | None] = Future()
 
         def run() -> None:
             if done.set_running_or_notify_cancel():
@@ -238,20 +237,21 @@ class ForgettingListener:
 
     def _near(self, everything: Sequence[Record], wish: Wish, said: str) -> list[str]:
         """What comes near to a wish whose words no memory holds; by the whole message where its subject is nothing."""
-        told, records = wish.telling, self.records()
+        told = wish.telling
         about = wish.words if told.is_guessed else subject_of(told.whose or told.about)
+        fits = None if told.is_guessed else partial(self.encoder.answers, about)
         meaning = " ".join(filter(None, (about, meaning_of(wish.words))))
         words = "" if told.is_sure else wish.words
-        found = near(records, self.owner, meaning, told, words)
+        found = near(self.records(), self.owner, meaning, told, words, fits)
         if found and any(have_in_common(meaning, one["text"]) for one in everything):
             return found
-        return near(records, self.owner, said, told._replace(is_guessed=True, is_sure=False), words) or found
+        told = told._replace(is_guessed=True, is_sure=False)
+        return near(self.records(), self.owner, said, told, words, fits) or found
 
     def _confirmed(self, words: str, *, chinese: bool) -> str | None:
         """Erase what waits for a yes; None where nothing does."""
         user, project = self.owner
-        question = self._waiting()
-        if question is None:
+        if (question := self._waiting()) is None:
             return None
         records = self.records()
         texts = self._erased(records, question) if is_yes(words) else []

@@ -9,6 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from agentic_memory_bank import AsyncMemories, Memories
+from agentic_memory_bank.engines.extractive.forgetting import wish_in
 from agentic_memory_bank.engines.extractive.remembering.replies import is_no, is_yes
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.graph.conversation import build_conversation
@@ -1025,3 +1026,50 @@ def test_what_was_moved_in_the_same_conversation_goes_with_it(opened: Open) -> N
 
     assert not is_held(memories, "June")
     assert is_held(memories, "dentist")
+
+
+# --- what only sounds like it ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "please delete the section about my sister",
+        "Here's my speech draft. Please delete the section about my sister",
+        "cut the stuff about my sister, it makes the speech too long",
+        "remove the row with my sister from the table",
+        "can you remove the reminder about my sister",
+        "把关于我妹妹的那段删掉",
+        "演讲稿里我妹妹那部分删掉",
+    ],
+)
+def test_an_order_to_edit_a_text_erases_nothing_and_asks_nothing(opened: Open, said: str) -> None:
+    memories = opened()
+    know(memories, "My sister Aino has a baby", "我妹妹小茹有孩子了")
+    held = texts(memories)
+
+    assert wish_in(said) is None
+    assert not say(memories, said).rstrip().endswith(("?", "？"))
+    assert set(held) <= set(texts(memories))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "please remove the note about my sister from your memory",
+        "delete what I said in my last message about my sister",
+        "remove the bit about my sister",
+        "我刚才说的那段妹妹的事删了吧",
+    ],
+)
+def test_what_names_the_memory_or_what_it_was_told_is_a_wish(said: str) -> None:
+    assert wish_in(said) is not None
+
+
+def test_nothing_is_offered_that_is_about_something_else(tmp_path: Path) -> None:
+    with Memories(SqliteRecordStore(tmp_path / "memories.sqlite"), settings={"recall_timeout": 60.0}) as memories:
+        know(memories, "My bike is a Pelago", "My manager is called Leena", "doctor's put me on sertraline")
+
+        assert "Shall I" not in say(memories, "Forget my shoe size")
+        assert "Shall I" not in say(memories, "Delete my divorce")
+        assert "sertraline" in say(memories, "forget my tablets")

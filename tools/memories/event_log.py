@@ -19,7 +19,7 @@ from agentic_memory_bank.tools.storage.sqlite_store import ROOT
 RING: Final = 4_096
 """How many of its last writes each writer keeps for those who follow."""
 _REMEMBERED: Final = 64
-"""How many of its last writes a writer remembers for the companion that reads them; it asks the store for older ones."""
+"""How many of its last writes a writer remembers for the companion that reads them; older ones the store tells."""
 
 
 class EventChanges(NamedTuple):

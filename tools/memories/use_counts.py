@@ -21,8 +21,8 @@ class UseCounts:
     """The uses that this process has counted; safe across threads.
 
     They are written by a writer of their own, so that whoever searches waits for none of it; the index reads them as
-    it reads what other processes write, but from memory. Each event has the whole count of this writer: one that was written, though the
-    store said it was not, is counted once.
+    it reads what other processes write, but from memory. Each event has the whole count of this writer: one that was
+    written, though the store said it was not, is counted once.
     """
 
     def __init__(self, adapter: StoreAdapter, owner: str) -> None:

@@ -9,6 +9,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.phrases import SPACED_CHINESE
+from agentic_memory_bank.engines.extractive.remembering.edits import PARTS
 from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
@@ -162,14 +163,7 @@ _TOPIC: Final = lazy_pattern(
     r"|(?:all )?that \w+ (?:stuff|thing|business)\b)",
     re.IGNORECASE,
 )
-_WORK: Final = lazy_pattern(
-    r"\b(?:accounts?|alarms?|timers?|tattoos?|insta(?:gram)?|tinder|facebook|whatsapp|playlists?|logos?|calendars?|files?|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code"
-    r"|comments?"
-    r"|e-?mails?|photos?|pictures?|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|chapters?"
-    r"|sections?"
-    r"|passages?|pages?|commas?|instructions?|prompts?|rules?|functions?|variables?|tests?|duplicates?|stains?)\b",
-    re.IGNORECASE,
-)
+_WORK: Final = lazy_pattern(rf"\b(?:{PARTS})\b", re.IGNORECASE)
 """What is worked on rather than remembered: "delete my last paragraph"."""
 
 

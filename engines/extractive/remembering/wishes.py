@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.extractive.remembering.deletion import (
     stretches_meant,
     text_pieces,
 )
+from agentic_memory_bank.engines.extractive.remembering.edits import asks_to_edit
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
 from agentic_memory_bank.engines.extractive.remembering.subjects import WISHING, Subject, roots_of, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST, Telling, told_to_forget
@@ -78,6 +79,8 @@ def wish_in(text: str, heard: Callable[[str], Telling | None] = told_to_forget) 
         text: What a user says.
         heard: What hears a wish.
     """
+    if asks_to_edit(text[: LONGEST + 1]):
+        return None
     told = heard(text)
     if told is not None and told.kind in _WHOLE:
         return Wish(told, text)

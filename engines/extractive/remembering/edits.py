@@ -1,0 +1,73 @@
+"""Reads whether somebody asks to edit a text: "delete the section about my sister" is nothing for a memory to forget.
+
+What goes is a part of something that is worked on, or the message says what that is: "cut the stuff about my sister, it
+makes the speech too long". Where the memory itself is named, or what it was told, it is a wish all the same.
+"""
+
+import re
+from typing import Final
+
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
+
+PARTS: Final = (
+    r"accounts?|alarms?|timers?|tattoos?|insta(?:gram)?|tinder|facebook|whatsapp|playlists?|logos?|calendars?|files?"
+    r"|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code|comments?|e-?mails?|photos?|pictures?"
+    r"|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|essays?|letters?|reports?|chapters?|sections?"
+    r"|intro(?:duction)?|bullets?|passages?|pages?|commas?|instructions?|prompts?|rules?|functions?|variables?|tests?"
+    r"|duplicates?|stains?|smell|recipes?|versions?|ingredients?|tickets?|reminders?|footnotes?|headings?|headlines?"
+    r"|stanzas?|verses?|quotes?|clauses?|captions?|images?|charts?|figures?|diagrams?|appendix|abstract|summary"
+    r"|conclusion|scenes?|subtitles?|bullet points?|attachments?|posts?|tweets?|articles?|spreadsheets?|cards?"
+    r"|file notes|documents?|tasks?|events?|issues?|commits?|phrases?|brackets?|hashtags?|emojis?"
+)
+"""What is worked on rather than remembered, or a part of it."""
+_WHICH: Final = (
+    r"(?:(?:the|that|this|those|these|my|our|your|all|any|every|each|a|an|whole|entire|last|first|second|third|fourth"
+    r"|next|previous|final|opening|closing|long|short|other|old|new|empty|blank|extra|silly|both|two|three|\d+(?:st|nd"
+    r"|rd|th)?)\s+){0,5}"
+)
+_EDITS: Final = (
+    r"(?:delet(?:e|ing)|eras(?:e|ing)|remov(?:e|ing)|wip(?:e|ing)|cut(?:ting)?|drop|strike|scrap|bin|omit|trim|lose"
+    r"|clear|discard|get rid of|(?:take|leave|cross|strike|cut|edit|chop|rub)(?: out| off| away)?)(?: out| off| away)?"
+)
+"""What is done to parts of a text; nobody forgets them."""
+_AROUND: Final = (
+    r"(?:about|on|of|in|from|with|where|which|that|called|named|titled|saying|for|to|at|and|or|please|again|now|too|is"
+    r"|below|above|out|off|away|entirely|completely)"
+)
+_PART: Final = lazy_pattern(rf"\b{_EDITS} {_WHICH}(?:\w+ )?(?:{PARTS})\b(?:$|[^\w\s]| {_AROUND}\b)", re.IGNORECASE)
+"""The part itself is what goes."""
+_ANY_EDIT: Final = lazy_pattern(rf"\b{_EDITS}\b", re.IGNORECASE)
+_TEXT: Final = lazy_pattern(
+    r"\b(?:the|my|this|our|an?|his|her|their) (?:\w+ ){0,2}?(?:drafts?|speech|essay|cover letter|presentation|deck"
+    r"|slides|blog(?: post)?|cv|r[eé]sum[eé]|poem|script|manuscript|thesis|article|invitation|toast|eulogy|caption"
+    r"|spreadsheet|newsletter|agenda|press release|translation|short story|bio|homepage|website|readme)\b",
+    re.IGNORECASE,
+)
+"""A text that is worked on."""
+_OF_MEMORY: Final = lazy_pattern(
+    r"\b(?:from|in|off|out of) (?:your|the) (?:memor(?:y|ies)|notes?|records?|head|mind|logs?|system|profile|history)\b"
+    r"|\bwhat (?:you|i(?:'ve)? (?:said|told)|you(?:'ve| have)?) |\bi(?:'ve| have)? (?:told you|mentioned|said)\b"
+    r"|\byou(?:'ve| have)? (?:know|got|remember|stored|saved|kept|noted)\b|\bremember(?:ed|ing)?\b|\bmemor(?:y|ies)\b",
+    re.IGNORECASE,
+)
+"""The memory is named, or what it was told."""
+_TEXT_ZH: Final = (
+    r"(?:段落?|句话?|[章节页行列]|标题|幻灯片|表格|文档|草稿|初稿|稿子?|作文|演讲稿?|发言稿?|简历|文章|正文|结尾|开头|脚注|图片|插图|代码"
+    r"|文件|邮件|附件|提醒|日程|闹钟|任务|工单|评论|帖子|朋友圈|微博|ppt|PPT|PPT)"
+)
+_PART_ZH: Final = lazy_pattern(
+    r"(?:删|去|拿|抹|划|砍|剪|减|移)(?:掉|除|去|了|走)?[^，。,；！？!?]{0,24}" + _TEXT_ZH + r"(?!里?[^，。]{0,4}记)"
+    r"|" + _TEXT_ZH + r"[^，。,；！？!?]{0,24}(?:删|去掉|拿掉|抹掉|划掉|砍掉|剪掉|移除)"
+)
+_OF_MEMORY_ZH: Final = lazy_pattern(
+    r"记忆|你的?(?:记录|记住|记着|记下|笔记|脑子)|跟你(?:说|讲|提)|告诉(?:过)?你|我[^，。]{0,4}(?:说|讲|提)[过的]|别记|不要记|忘"
+)
+
+
+def asks_to_edit(text: str) -> bool:
+    """Whether a message asks to take something out of a text or a thing, and not out of a memory."""
+    if _PART_ZH.search(text):
+        return _OF_MEMORY_ZH.search(text) is None
+    if _OF_MEMORY.search(text):
+        return False
+    return _PART.search(text) is not None or (_ANY_EDIT.search(text) is not None and _TEXT.search(text) is not None)

@@ -92,3 +92,30 @@ def test_a_wish_in_other_words_than_the_message_applies_where_they_are_alike_in_
     wish = "Please mention the price when I ask about footwear."
     assert applies(wish, "Which shoes should I buy?", cosine=0.5)
     assert not applies(wish, "Which shoes should I buy?", cosine=0.4)
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ("Keep e-mails under 120 words.", "Write an email to the landlord about the heating"),
+        ("Sign my letters with 'Yours, Bea'", "Write a letter to the council about the bins"),
+        ("for recipes give amounts in grams please", "How do I make banana bread?"),
+        ("never use exclamation marks in anything you write for me", "Write a birthday card for Nan"),
+        ("写邮件的时候落款用“小周”", "帮我写封邮件给房东"),
+        ("翻译的时候保留原文的人名", "帮我翻译这段话：Hello Anna"),
+        ("我问菜谱的时候按两个人的量给", "红烧肉怎么做？"),
+        ("推荐餐厅的时候人均别超过150", "附近有什么好吃的川菜？"),
+    ],
+)
+def test_a_wish_about_a_kind_of_text_applies_where_one_is_asked_for(wish: str, message: str) -> None:
+    assert applies(wish, message, cosine=0.1)
+    assert not applies(wish, "Why is the sky blue?", cosine=0.1)
+    assert not applies(wish, "天为什么是蓝的", cosine=0.1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["I keep my e-mails under 120 words.", "My letters to the council are never answered.", "我写邮件的时候总是跑题"],
+)
+def test_what_somebody_does_themselves_is_no_wish(told: str) -> None:
+    assert not applies(told, "Write an email and a letter to the council, 帮我写封邮件", cosine=0.1)

@@ -81,6 +81,57 @@ _DEMAND: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What is demanded of whoever answers."""
+_WORKS: Final = {
+    "e-mail": r"\be-?mails?\b|邮件|电邮",
+    "letter": r"\bletters?\b|[写封](?:[一封给]|[^，。！？\s]{0,6}的){0,3}信(?!息|用|号|心)|[写回]信(?!息|用|号|心)",
+    "message": r"\b(?:text|chat|whatsapp|slack)? ?messages?\b|\btexts\b|\btext (?:to|for|back)\b|短信|微信|消息",
+    "code": r"\b(?:code|scripts?|functions?|snippets?|programs?|regex|sql)\b|代码|脚本|函数|程序|编程",
+    "recipe": r"\b(?:recipes?|ingredients)\b|\bhow (?:do|can|should|to|would) ?(?:i|we|you)? (?:make|cook|bake"
+    r"|roast|fry)\b"
+    r"|菜谱|食谱|做法|[菜肉鱼饭面汤糕饼鸡蛋粥羹][^，。！？]{0,2}怎么[做烧炖炒煮蒸烤]|怎么[做烧炖炒煮蒸烤][^，。！？]{0,6}[菜肉鱼饭面汤糕饼鸡蛋粥羹]",
+    "translation": r"\btranslat\w+\b|翻译|译成",
+    "summary": r"\bsummar(?:y|ies|i[sz]e\w*)\b|总结|摘要|概括",
+    "report": r"\breports?\b|报告|周报|日报|月报|汇报",
+    "document": r"\bdocuments?\b|\bdocs?\b|文档|文件",
+    "list": r"\b(?:shopping|packing|to-?do|reading) lists?\b|清单|列表",
+    "post": r"\b(?:posts?|tweets?|captions?|newsletters?|blogs?)\b|文案|推文|帖子|朋友圈",
+    "slides": r"\b(?:slides?|presentations?|decks?)\b|幻灯片|ppt",
+    "plan": r"\b(?:itinerar(?:y|ies)|workouts?|training plans?|meal plans?|lesson plans?)\b|行程|攻略|训练计划|教案",
+    "place to eat": r"\b(?:restaurants?|places? to eat|somewhere to eat|lunch spots?)\b|餐厅|饭店|馆子|吃饭的?地方"
+    r"|好吃的?(?:[^，。！？]{0,4}[菜店吗？?])?|吃什么好",
+    "any": r"\b(?:anything|everything|whatever|things|stuff) (?:that )?(?:you|u) (?:write|draft|compose)\b"
+    r"|\bwhen(?:ever)? you(?:'re)? (?:write|writing|draft|drafting)(?: (?:something|things|anything|stuff))?"
+    r"(?: for me)?\s?(?:[,;.]|\Z)"
+    r"|(?:给|帮|替)我写(?:的)?(?:东西|任何|文字|什么)",
+}
+"""What somebody is asked to make, as wishes and requests name it; "any" for all of it that is written."""
+_WORK: Final = {name: lazy_pattern(pattern, re.IGNORECASE) for name, pattern in _WORKS.items()}
+_WRITTEN: Final = lazy_pattern(
+    r"\b(?:write|draft|compose|rewrite|reword|word|phrase|pen)\b|写|起草|草拟|拟一?[份个篇封]|润色", re.IGNORECASE
+)
+_MAKES: Final = lazy_pattern(
+    r"\b(?:write|draft|compose|repl(?:y|ies)|answer|rewrite|reword|word|translate|summari[sz]e|code|give|show|help|prepare"
+    r"|make|create|plan|suggest|recommend|know|find|need|want|where|how|what|can|could)\b"
+    r"|写|起草|拟|回复|翻译|总结|概括|推荐|介绍|帮|给我|来一?[份个篇封]|怎么|哪|什么|有没有",
+    re.IGNORECASE,
+)
+"""How something is asked for."""
+_TO_WHOM: Final = lazy_pattern(
+    r"\A\W*(?:(?:and|also|ok(?:ay)?|oh|so|hey|please|pls|just|btw|for the future|from now on|in (?:the )?future|one"
+    r" (?:more )?thing|(?:with|in|on|for) (?:my |the |any |all )?[\w-]+(?: [\w-]+)?)\b\W*){0,4}"
+    r"(?:keep|use|write|sign|don['’]?t|do not|never|always|no|avoid|make|put|start|begin|end|close|give|stick|limit"
+    r"|show|leave|skip|quote|cite|list|round|format|spell|include|add|mention|only|mind)\b"
+    r"|\b(?:you|for me|[a-z]+ my)\b|\bplease\b|\bpls\b"
+    r"|别(?!人|的)|不要|不许|务必|一律|尽量|(?:\A|[，,。：:的时候])\W{0,2}(?:请|麻烦|以后|千万)?(?:别|不要|不许|要|用|按|先|保留|控制|落款|署名|只|一律|尽量|记得|都|得|结尾|开头|标|列|给)",
+    re.IGNORECASE,
+)
+"""How a wish speaks to whoever answers."""
+_OWN_HABIT: Final = lazy_pattern(
+    r"\A\W*(?:i|we|he|she|they|my|our|the|his|her)\b(?! (?:want|need|like|prefer|'d|would)\b)"
+    r"|\A\W*(?:我|他|她|我们)(?!问|让你|要你|希望|想让|喜欢你)",
+    re.IGNORECASE,
+)
+"""Of what somebody does themselves."""
 LIKE_ITS_TOPIC: Final = 0.45
 """Cosine with an English message from which a wish with a condition applies to it."""
 SHARE_OF_TOPIC: Final = 0.5
@@ -110,9 +161,21 @@ def applies(text: str, query: str, cosine: float) -> bool:
         cosine: How like the two are.
     """
     said = text[:_LONGEST]
+    if _is_of_work(said, query[:_LONGEST]):
+        return True
     found = _CONDITION.search(said)
     if found is None or not (_DEMAND.search(said, 0, found.start()) or _DEMAND.search(said, found.end())):
         return False
     topic = subject_terms(found["topic"] or found["chinese"])
     shared = len(topic.intersection(tokenize(query[:_LONGEST])))
     return shared >= SHARE_OF_TOPIC * max(1, len(topic)) or (not is_cjk(query) and cosine >= LIKE_ITS_TOPIC)
+
+
+def _is_of_work(wish: str, query: str) -> bool:
+    """Whether a wish says how something is to be made, and a message asks to make such a thing."""
+    if _OWN_HABIT.match(wish) or not _TO_WHOM.search(wish) or not _MAKES.search(query):
+        return False
+    kinds = [name for name, kind in _WORK.items() if kind.search(wish)]
+    if "any" in kinds:
+        return _WRITTEN.search(query) is not None
+    return any(_WORK[name].search(query) for name in kinds)

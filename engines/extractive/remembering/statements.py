@@ -134,8 +134,9 @@ _CHINESE_REQUEST: Final = lazy_pattern(
 )
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
-    r"|only ever)\b"
-    r"|[给帮]我写[^，。]{1,12}[就要都只别先用得]|以后|不要|[唔不]准|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
+    r"|only ever|(?:for|in) (?:\w+ )?(?:recipes|e-?mails|letters|messages|code|summaries|translations|reports)[,:]?"
+    r" (?:please )?(?:give|use|put|write|no|leave|sign|stick))\b"
+    r"|(?:写|翻译|回复|推荐|总结|修改|起草)[^，。！？]{0,8}(?:的时候|时)(?!间)|[给帮]我写[^，。]{1,12}[就要都只别先用得]|以后|不要|[唔不]准|(?<![区特个性级分告])别(?!人|的)|尽量|一律|务必|就行",
     re.IGNORECASE,
 )
 """How somebody says what is to be done from now on."""

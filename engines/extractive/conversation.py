@@ -24,8 +24,10 @@ from agentic_memory_bank.engines.extractive.answering.whose import are_of_others
 from agentic_memory_bank.engines.extractive.reading.dates import (
     day_of,
     event_asked_before,
+    holds_from,
     past_asked,
     tells_of_event,
+    tells_of_time,
     written,
 )
 from agentic_memory_bank.engines.extractive.reading.kinds import asked_for
@@ -65,9 +67,11 @@ __all__ = [
     "may_change",
     "only_asks",
     "event_asked_before",
+    "holds_from",
     "past_asked",
     "retracts",
     "tells_of_event",
+    "tells_of_time",
     "safe_words",
     "shown_text",
     "succeeded",

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Final, TypeVar
 
@@ -19,7 +19,6 @@ from agentic_memory_bank.engines.extractive.conversation import (
     Told,
     are_of_others,
     attribute_asked_for,
-    day_of,
     event_asked_before,
     only_asks,
     past_asked,
@@ -31,6 +30,7 @@ from agentic_memory_bank.engines.extractive.conversation import (
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
+from agentic_memory_bank.nodes.recall.past import held_on, is_left_of, said_on, turns_told
 from agentic_memory_bank.nodes.recall.thresholds import above_elbow, by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
 from agentic_memory_bank.state.records import Record, RecordType
@@ -112,7 +112,7 @@ def _before_event(search: "_TimedSearch", state: RecallState) -> list[MemoryHit]
     told = event and search.as_of is None and [one for one in found if tells_of_event(one.record["text"], event)]
     if not told:
         return found
-    day = max(_said_on(one.record) for one in told) - timedelta(days=1)
+    day = max(said_on(one.record) for one in told) - timedelta(days=1)
     return replace(search, as_of=day).of(_queries(state)) or found
 
 
@@ -123,7 +123,7 @@ def _own_turns(state: RecallState) -> set[str]:
 
 def is_said_by(found: MemoryHit, turns: set[str]) -> bool:
     """Whether a memory was said in these turns and nowhere else."""
-    said = {*_turns(found.record)}
+    said = {*turns_told(found.record)}
     return bool(said) and said <= turns
 
 
@@ -186,7 +186,7 @@ class _TimedSearch:
         if self.as_of is None:
             return [one._replace(before=self._before(records, one.record)) for one in found]
         heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
-        held = [one for one in found if _held_on(self.as_of, one.record, heirs[one.record["id"]])]
+        held = [one for one in found if held_on(self.as_of, one.record, heirs[one.record["id"]])]
         whole = [one.record for one in held if heirs[one.record["id"]]]
         return [one for one in held if not any(is_left_of(one.record, other) for other in whole)]
 
@@ -212,29 +212,6 @@ class _TimedSearch:
             threshold=self._threshold(query),
             replaced=self.as_of is not None,
         )
-
-
-def _held_on(day: date, record: Record, heir: Record | None) -> bool:
-    """Whether a memory was said by a day, and not replaced by then."""
-    return _said_on(record) <= day and (record["replaced_by"] is None or heir is None or _said_on(heir) > day)
-
-
-def is_left_of(record: Record, whole: Record) -> bool:
-    """Whether a memory is what was left of another one when a part of that was replaced."""
-    if record["created_at"] <= whole["created_at"] or _said_on(record) != _said_on(whole):
-        return False
-    told, held = (frozenset(tokenize(unattributed(one["text"])[2])) for one in (record, whole))
-    return told <= held and not {*_turns(record)}.isdisjoint(_turns(whole))
-
-
-def _turns(record: Record) -> Iterable[str]:
-    return (turn for source in record["sources"] for turn in source["turns"])
-
-
-def _said_on(record: Record) -> date:
-    """The day on which a memory was said, or else stored."""
-    said = day_of(unattributed(record["text"])[1])
-    return said or datetime.fromisoformat(record["created_at"]).date()
 
 
 def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
@@ -312,7 +289,7 @@ def _only_asks(found: MemoryHit) -> bool:
 def likenesses(query: str, found: Sequence[MemoryHit]) -> list[Likeness]:
     """What the memories that were found have in common with a message."""
     best = max((one.score for one in found), default=0.0) or 1.0
-    days = [_said_on(one.record) for one in found]
+    days = [said_on(one.record) for one in found]
     each = sorted(set(days))
     return [
         Likeness(
@@ -337,8 +314,8 @@ def as_told(found: MemoryHit) -> Told:
     return Told(
         text=shown_text(unattributed(record["text"])[2][:MOST_READ]),
         speaker=_speaker(found),
-        said=(_said_on(record).isoformat(), record["created_at"]),
-        turns=frozenset(_turns(record)),
+        said=(said_on(record).isoformat(), record["created_at"]),
+        turns=frozenset(turns_told(record)),
         is_turn=record["type"] == "verbatim",
     )
 
@@ -390,7 +367,7 @@ def _memory(found: MemoryHit) -> RecalledMemory:
         "created_at": record["created_at"],
         "updated_at": record["updated_at"],
         "conversations": _once(source["conversation"] for source in record["sources"]),
-        "turns": _once(_turns(record)),
+        "turns": _once(turns_told(record)),
         "contradicts": record["contradicts"],
     }
 

@@ -58,6 +58,7 @@ _BEFORE_EVENT: Final = lazy_pattern(
 _WAS: Final = lazy_pattern(r"\b(?:did|was|were|had|used)\b", re.IGNORECASE)
 _TO_DO: Final = lazy_pattern(r"\b(?:should|must|need|have to)\b|要|该", re.IGNORECASE)
 _CHINESE_YEARS: Final = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
+_SEASONS: Final = ("spring", "summer", "autumn", "fall", "winter")
 _SIDES: Final = {-1: "before", 0: "of", 1: "after"}
 
 
@@ -101,6 +102,14 @@ _CHINESE_MONTHS: Final = {name: place for place, name in enumerate((*"一二三�
 _YEARS: Final = (("去年", -1), ("last year", -1), ("前年", -2), ("今年", 0), ("this year", 0))
 
 
+_SEASON: Final = lazy_pattern(
+    r"\b(?:last|in the|during the|that) (?P<english>spring|summer|autumn|fall)\b(?: of)?"
+    r"|(?P<chinese>[春夏秋])(?:天|季|里)"
+)
+_SEASON_ENDS: Final = {"spring": 5, "春": 5, "summer": 8, "夏": 8, "autumn": 11, "fall": 11, "秋": 11}
+"""The last month of each; a winter belongs to two years."""
+
+
 def past_asked(question: str, today: date) -> date | None:
     """The last day of the time in the past that a question asks about: "where did I live in January?"; None for none.
 
@@ -120,12 +129,95 @@ def past_asked(question: str, today: date) -> date | None:
         return _day_before(date(today.year, _MONTHS.index(before["month"].capitalize()) + 1, 1), today)
     if year is None and shift is not None:
         year = today.year + shift
+    if month is None and (season := _SEASON.search(question.casefold())):
+        month = _SEASON_ENDS[season["english"] or season["chinese"]]
     if year is None and month is not None:
         year = today.year - (_last_day(today.year, month, day) > today)
     if year is None:
         return None
     last = _last_day(year, month, day)
     return last if last < today else None
+
+
+_SINCE: Final = lazy_pattern(
+    rf"\b(?:since|as of|from)\s(?:the )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?"
+    rf"(?P<month>{'|'.join(_MONTHS)})\b"
+    r"(?! to\b)(?: (?P<date>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?P<year>\d{4})\b)?|\bsince (?P<alone>(?:19|20)\d\d)\b"
+    r"|(?:自|从|打)(?:(?P<nian>\d{4})年)?(?P<yue>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?:份|(?P<ri>\d{1,2})[日号])?"
+    r"(?:起|开始|以来|就)",
+    re.IGNORECASE,
+)
+"""From when on something holds."""
+_SINCE_THEN: Final = lazy_pattern(
+    r"\b(?:moved|started|switched|changed|joined|became|took over|quit|left|got (?:a new|married|divorced)|began"
+    r"|went (?:up|down)|bought|been)\b|搬|换|开始|入职|跳槽|改成|涨到|降到|离职|升",
+    re.IGNORECASE,
+)
+"""What a new state of things begins with."""
+_YEARS_TOLD: Final = lazy_pattern(
+    r"(?P<until>\b(?:until|till|before|up to)\s)?(?<!\d)(?P<first>(?:19|20)\d\d)(?!\d)年?"
+    r"(?:\s?(?:to|and|until|till|-|–|—|到|至)\s?(?P<last>(?:19|20)\d\d)(?!\d)年?)?(?P<upto>以前|之前)?",
+    re.IGNORECASE,
+)
+"""Years of which something is told, from the one to the other or until one."""
+
+
+def holds_from(text: str, said: date) -> date:
+    """The day from which on it is true what a text says: "rent's 830 since May", or that on which it was said.
+
+    Args:
+        text: What was said, word for word.
+        said: The day on which it was.
+    """
+    if found := _SINCE.search(text):
+        return min(said, _since(found, said) or said)
+    if _SINCE_THEN.search(text):
+        for moment in moments(text, said):
+            first = _first_day(moment.calendar)
+            if first is not None and first < said:
+                return first
+    return said
+
+
+def tells_of_time(text: str, asked: date, said: date) -> bool:
+    """Whether a text tells of a month, a year or years that hold a day: "in 2019 I lived in Oslo".
+
+    Args:
+        text: What was said, word for word.
+        asked: The day.
+        said: The day on which it was said, for "last year".
+    """
+    for found in _YEARS_TOLD.finditer(text):
+        first, last = int(found["first"]), int(found["last"] or found["first"])
+        if (found["until"] or found["upto"]) and asked.year <= last:
+            return True
+        if found["last"] and first <= asked.year <= last:
+            return True
+    told = "; ".join((text, *(moment.calendar for moment in moments(text, said))))
+    dates = (value.date for value in values_of(told))
+    return any(year == asked.year and month in (None, asked.month) and day is None for year, month, day in dates)
+
+
+def _since(found: re.Match[str], said: date) -> date | None:
+    """The day that "since May" begins with: the last May before it is said."""
+    if found["alone"]:
+        return date(int(found["alone"]), 1, 1)
+    name = found["month"] or found["yue"]
+    month = _MONTHS.index(name.capitalize()) + 1 if found["month"] else int(_CHINESE_MONTHS.get(name, 0) or name)
+    day, year = int(found["day"] or found["date"] or found["ri"] or 1), found["year"] or found["nian"]
+    try:
+        first = date(int(year or said.year), month, day)
+        return first if year or first <= said else first.replace(year=said.year - 1)
+    except ValueError:  # 31 June
+        return None
+
+
+def _first_day(calendar: str) -> date | None:
+    """The first day of a month or a year that is said by the calendar, or the day itself; None for a week or season."""
+    if calendar.startswith(("the ", *_SEASONS)) or calendar[-1:] in "周":
+        return None
+    year, month, day = next((value.date for value in values_of(calendar) if value.date[0]), (None, None, None))
+    return date(year, month or 1, day or 1) if year else None
 
 
 def event_asked_before(question: str) -> str | None:

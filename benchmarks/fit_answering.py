@@ -149,6 +149,7 @@ def main(argv: list[str] | None = None) -> int:
     folder = given.model or default_folder()
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
+    tokenizer.no_padding()
     questions = list(_questions(given.scenes, tokenizer, glossed))
     scenes = list(dict.fromkeys(one.scene for one in questions))
     left = set(scenes[::10])

@@ -33,7 +33,7 @@ from agentic_memory_bank.nodes.messages import checked_messages, turns_of
 from agentic_memory_bank.nodes.recall.past import held_on, is_left_of, said_on, turns_told
 from agentic_memory_bank.nodes.recall.thresholds import above_elbow, by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
-from agentic_memory_bank.state.records import Record, RecordType
+from agentic_memory_bank.state.records import RecordType
 from agentic_memory_bank.tools.concurrency.circuit_breaker import CircuitBreaker, circuit_breaker_of, log_fault
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.weights import MODEL
@@ -184,18 +184,19 @@ class _TimedSearch:
         records, asked = self.records(), self.asked
         found = as_one([self._search(records, query, asked) for query in queries])
         if self.as_of is None:
-            return [one._replace(before=self._before(records, one.record)) for one in found]
+            return [self._with_replaced(records, one) for one in found]
         heirs = {one.record["id"]: records.get(self.owner.user, one.record["replaced_by"] or "") for one in found}
         held = [one for one in found if held_on(self.as_of, one.record, heirs[one.record["id"]])]
         whole = [one.record for one in held if heirs[one.record["id"]]]
         return [one for one in held if not any(is_left_of(one.record, other) for other in whole)]
 
-    def _before(self, records: RecordStore, record: Record) -> str:
-        """What a memory in other words has taken the place of: only by that it says what it is about."""
-        olds = (records.get(self.owner.user, id) for id in record["replaces"])
-        told = (unattributed(one["text"])[2] for one in olds if one and one["replaced_how"] == "supersede")
-        words = unattributed(record["text"])[2][:MOST_READ]
-        return " ".join(words_replaced(words, text[:MOST_READ]) for text in told).strip()[:MOST_READ]
+    def _with_replaced(self, records: RecordStore, found: MemoryHit) -> MemoryHit:
+        """A memory with what it has taken the place of: in other words, only that says what it is about."""
+        ids = found.record["replaces"]
+        olds = [one for id in ids if (one := records.get(self.owner.user, id)) and one["replaced_how"] == "supersede"]
+        words = unattributed(found.record["text"])[2][:MOST_READ]
+        gone = " ".join(words_replaced(words, unattributed(one["text"])[2][:MOST_READ]) for one in olds)
+        return found._replace(before=gone.strip()[:MOST_READ])
 
     def _threshold(self, query: str) -> Threshold:
         if not self.asked["by_kind"]:

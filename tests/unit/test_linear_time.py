@@ -40,6 +40,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     clauses,
     deletion,
     drafts,
+    edits,
     ended,
     extraction,
     insights,
@@ -53,6 +54,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     subjects,
     succession,
     telling_chinese,
+    told_apart,
     wish_head,
     wishes,
 )
@@ -309,6 +311,14 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "tools.text.forms.aligned": lambda text: forms.aligned(text, [(0, len(text))]),
     "engines.extractive.reading.dates.event_asked_before": lambda text: dates.event_asked_before(text),
     "engines.extractive.reading.dates.tells_of_event": lambda text: dates.tells_of_event(text, "the move"),
+    "engines.extractive.reading.dates.holds_from": lambda text: dates.holds_from(text, date(2024, 5, 1)),
+    "engines.extractive.reading.dates.tells_of_time": lambda text: dates.tells_of_time(
+        text, date(2019, 1, 1), date(2024, 5, 1)
+    ),
+    "engines.extractive.remembering.edits.asks_to_edit": lambda text: edits.asks_to_edit(text),
+    "engines.extractive.remembering.told_apart.are_told_apart": lambda text: told_apart.are_told_apart(text, text),
+    "engines.extractive.remembering.told_apart.renumbered": lambda text: told_apart.renumbered("to ward 9", text),
+    "engines.extractive.remembering.told_apart.has_other_number": lambda text: told_apart.has_other_number(text, text),
     "engines.extractive.reading.dates.past_asked": lambda text: dates.past_asked(text, date(2024, 5, 1)),
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.in_both": lambda text: changes.in_both(text, text[1:]),

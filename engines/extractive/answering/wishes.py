@@ -107,7 +107,7 @@ _WORKS: Final = {
 """What somebody is asked to make, as wishes and requests name it; "any" for all of it that is written."""
 _WORK: Final = {name: lazy_pattern(pattern, re.IGNORECASE) for name, pattern in _WORKS.items()}
 _WRITTEN: Final = lazy_pattern(
-    r"\b(?:write|draft|compose|rewrite|reword|word|phrase|pen)\b|写|起草|草拟|拟一?[份个篇封]|润色", re.IGNORECASE
+    r"\b(?:write|draft|compose|rewrite|reword)\b|写|起草|草拟|拟一?[份个篇封]|润色", re.IGNORECASE
 )
 _MAKES: Final = lazy_pattern(
     r"\b(?:write|draft|compose|repl(?:y|ies)|answer|rewrite|reword|word|translate|summari[sz]e|code|give|show|help|prepare"

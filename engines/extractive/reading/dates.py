@@ -207,7 +207,8 @@ def _since(found: re.Match[str], said: date) -> date | None:
     day, year = int(found["day"] or found["date"] or found["ri"] or 1), found["year"] or found["nian"]
     try:
         first = date(int(year or said.year), month, day)
-        return first if year or first <= said else first.replace(year=said.year - 1)
+        is_over = year or first <= said or found[0].casefold().startswith("since")
+        return (first if year or first <= said else first.replace(year=said.year - 1)) if is_over else None
     except ValueError:  # 31 June
         return None
 

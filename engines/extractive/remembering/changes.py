@@ -22,6 +22,7 @@ from agentic_memory_bank.engines.extractive.remembering.clauses import (
 from agentic_memory_bank.engines.extractive.remembering.corrections import corrected_in
 from agentic_memory_bank.engines.extractive.remembering.life import speaks_of_kin
 from agentic_memory_bank.engines.extractive.remembering.successors import named_anew, succeeded_clause
+from agentic_memory_bank.engines.extractive.remembering.told_apart import has_other_number
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -104,7 +105,7 @@ _AGENT: Final = lazy_pattern(r"^[^把让]*[把让]")
 """Who does something to what follows: in Chinese that is what changes."""
 _NOT: Final = lazy_pattern(r"\bnot (?:on |the )?(\w+)", re.IGNORECASE)
 """A value that is said not to be the one."""
-_JOINTS: Final = lazy_pattern(r"(?<![\s,;，；、])\s*+([,;，；、][\s,;，；、]*+)")
+_JOINTS: Final = lazy_pattern(r"(?<![\s,;，；、])\s*+(?!(?<=\d),\d)([,;，；、][\s,;，；、]*+)")
 """What joins clauses, more than once where one between them is gone."""
 _OPENING_JOINT: Final = lazy_pattern(r"([.!?] |[。！？])[,;，；、] ?|(?<=[.!?])[,;](?= )")
 """What joins clauses where the first of a sentence is gone."""
@@ -158,7 +159,7 @@ def replaced(new: str, old: str, topical: frozenset[str] = frozenset()) -> list[
             gone.append(value)
         elif change.replaces(clause) or (topical and whole.replaces(clause) and whole.tells_all_of(clause)):
             gone.append(span)
-    return gone
+    return [span for span in gone if has_other_number(new, old[slice(*span)])] or gone
 
 
 @dataclass(frozen=True, slots=True)

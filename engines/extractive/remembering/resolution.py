@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from agentic_memory_bank.engines.conversation import BY_WEIGHT, ExistingMemory, Fact, Resolution
@@ -17,13 +18,15 @@ from agentic_memory_bank.engines.extractive.reading.dates import day_of, moments
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.remembering.antecedents import named_thing
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced, without
-from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, topical_terms
+from agentic_memory_bank.engines.extractive.remembering.clauses import clause_spans, subject_terms, topical_terms
 from agentic_memory_bank.engines.extractive.remembering.ended import narrowed
 from agentic_memory_bank.engines.extractive.remembering.insights import said_on
 from agentic_memory_bank.engines.extractive.remembering.labels import labelled
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, like_value, may_change, outdated
+from agentic_memory_bank.engines.extractive.remembering.life import kin_in
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
+from agentic_memory_bank.engines.extractive.remembering.told_apart import are_told_apart
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.spans import Span
@@ -56,6 +59,7 @@ _ALWAYS: Final = re.compile(
 """What tells how often or how many, or that something is not so: it is no part of what a memory is about."""
 _LASTING: Final = frozenset(("semantic", "procedural"))
 """Types of memories that can change; what happened has happened."""
+_TITLES: Final = frozenset(("mr", "mrs", "ms", "miss", "dr", "prof", "sir"))
 _THEM: Final = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
 """Somebody who was named before."""
 _GOES_ON: Final = re.compile(r"(?:it|they|that|its|thats|theyre)(?:'s|'re)? ", re.IGNORECASE)
@@ -96,6 +100,8 @@ def _resolved(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Res
     is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
     if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
         return Resolution("same", (known.id,), reason="It is said in the same words.")
+    if are_told_apart(fact.words, known.words):
+        return Resolution("create")
     by_claim = _by_claims(fact, known) if fact.type == known.type else None
     if by_claim is not None:
         return by_claim
@@ -145,7 +151,7 @@ def _by_claims(fact: Fact, known: ExistingMemory) -> Resolution | None:
         return None
     changed = [(a, b) for a, b in pairs if not same_value(a, b)]
     if changed:
-        return _changed(fact, known, *changed[0])
+        return _beside(fact, known, _changed(fact, known, *changed[0]), [theirs for _, theirs in changed])
     return _repeated(fact, known) if len(ours) == len(theirs) == len(pairs) else None
 
 
@@ -187,6 +193,28 @@ def _changed(fact: Fact, known: ExistingMemory, ours: Claim, theirs: Claim) -> R
     if not _same_source(fact, known):
         return Resolution("contradicts", (known.id,), values=values, reason=reason)
     return Resolution("supersede", (known.id,), _is_newer(fact, known), values, reason)
+
+
+def _beside(fact: Fact, known: ExistingMemory, found: Resolution, claims: Sequence[Claim]) -> Resolution:
+    """The same, with what a replaced memory says besides in another clause: "Kim is 4 and allergic to eggs"."""
+    if found.verdict != "supersede" or not found.is_newer:
+        return found
+    clauses = [*clause_spans(known.words)]
+    gone = [clause for clause in clauses if any(_overlap(clause, one.span) for one in claims)]
+    if not gone or len(gone) == len(clauses):
+        return found
+    left = _without_clauses(fact, known, gone).left
+    return replace(found, left={id: _of_whom(words, claims[0].subject) for id, words in left.items()})
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _of_whom(words: str, subject: str) -> str:
+    """What is left of a memory, with whom it is about, where only what is gone has named them."""
+    is_named = subject[:1].isupper() and subject.casefold() not in words.casefold()
+    return f"({subject}) {words.removeprefix('and ')}" if is_named else words
 
 
 def _repeated(fact: Fact, known: ExistingMemory) -> Resolution:
@@ -249,10 +277,12 @@ def words_replaced(new: str, old: str) -> str:
 
 def _without_clauses(fact: Fact, known: ExistingMemory, gone: Sequence[Span]) -> Resolution:
     """A memory without the clauses that a new one replaces."""
-    left = without(known.words, [*gone])
-    left = _named(left, known.words)
-    is_left = _says_something(left) and not _is_of_whom_is_gone(left, [known.words[slice(*span)] for span in gone])
-    still = {known.id: left} if is_left else {}
+    said = [known.words[slice(*span)] for span in gone]
+    left = _named(without(known.words, [*gone]), known.words)
+    if _is_of_whom_is_gone(left, said):
+        who = _still_there(fact.words, known.words, said)
+        left = f"({who}) {left.lstrip(' .,;-')}" if who else ""
+    still = {known.id: left} if _says_something(left) else {}
     reason = f"It replaces {'; '.join(known.words[slice(*span)].strip() for span in gone)!r}."
     return Resolution("supersede", (known.id,), reason=reason, left=still)
 
@@ -275,6 +305,14 @@ def _named(left: str, words: str) -> str:
         return left
     found = named_thing(words)
     return f"({words[slice(*found)]}) {left}" if found else ""
+
+
+def _still_there(new: str, old: str, gone: Sequence[str]) -> str:
+    """Whom replaced clauses speak of, where the new text does, too: only what is told of them has changed."""
+    both = (names_and_numbers(new) & names_and_numbers(", ".join(gone))) - _TITLES
+    words = (word for word in _WORD.findall(old) if word[0].isalpha())
+    known = kin_in(new)
+    return next((word for word in words if word.casefold() in both or (kin := kin_in(word)) and kin <= known), "")
 
 
 def _is_of_whom_is_gone(left: str, gone: Sequence[str]) -> bool:

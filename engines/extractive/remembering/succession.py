@@ -16,9 +16,11 @@ from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.life import kin_in
+from agentic_memory_bank.engines.extractive.remembering.told_apart import are_told_apart
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import tokenize
 
 INHERITED: Final = 0.9
 """Share of an earlier memory's probability that a later one has which replaces it."""
@@ -61,6 +63,8 @@ _ADDS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How people tell of something that comes beside what is there."""
+_OF_WHICH: Final = lazy_pattern(r"\b(?:at|for|from) (?:the |my |our )?([a-z]{3,20})\b", re.IGNORECASE)
+"""What tells a thing from others of its name."""
 _VALUES: Final = frozenset[Kind](
     ("money", "duration", "age", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
@@ -147,7 +151,7 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
         return
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
-    kinds, asked = asked_for(query), _who(names_and_numbers(query), query)
+    kinds, asked, wanted = asked_for(query), _who(names_and_numbers(query), query), subject_terms(query)
     read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
     held = Counter(term for one in read.values() for term in one.terms)
     of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}
@@ -162,7 +166,8 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
             "late": days.index(told[b].said[0]) / max(1, len(days) - 1),
         }
         for a in read:
-            if _is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b]):
+            may = _is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b])
+            if may and not _is_of_other_thing(wanted, told[a].text, told[b].text, read[a], read[b]):
                 same_day = {"same day": told[a].said[0] == told[b].said[0]}
                 yield Pair(a, b, of_later | same_day | _compared(read[a], read[b], held))
 
@@ -208,6 +213,26 @@ def _may_replace(asked: frozenset[str | int], earlier: _Rival, later: _Rival) ->
     """Whether the later one may take the place of the earlier one at all, whatever the weights say."""
     is_of_another = bool((asked & earlier.who) - later.who) and bool(later.who - earlier.who)
     return not earlier.is_harmful and not is_of_another and earlier.is_asked_for <= later.is_asked_for
+
+
+def _is_of_other_thing(wanted: frozenset[str], old: str, new: str, earlier: _Rival, later: _Rival) -> bool:
+    """Whether the later one is about another thing than what is asked for, and the earlier one about that.
+
+    It has the name of the thing, and something in the place of what tells it from others: the locker at work, and not
+    the one at the gym.
+    """
+    if are_told_apart(old, new):
+        return True
+    held, ours = wanted & earlier.terms, wanted & later.terms
+    if not ours or later.announces or not held > ours:
+        return False
+    return bool(later.terms - earlier.terms - wanted) or _elsewhere(new, old)
+
+
+def _elsewhere(new: str, old: str) -> bool:
+    """Whether a later text says of which thing it speaks by a word that an earlier one has not: "at work"."""
+    known = frozenset(tokenize(old))
+    return any(known.isdisjoint(tokenize(found[1])) for found in _OF_WHICH.finditer(new))
 
 
 def _compared(earlier: _Rival, later: _Rival, held: Mapping[str, int]) -> dict[str, float]:

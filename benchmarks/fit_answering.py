@@ -1,13 +1,13 @@
 """Fits what makes all-MiniLM-L6-v2 a judge of whether a text answers a question, and prints what it is worth.
 
-    python benchmarks/fit_answering.py [--layers 6] [--epochs 4] [--save FILE]
+    python benchmarks/fit_answering.py [--layers 6] [--epochs 5] [--seconds 900] [--save FILE]
 
 The data are the scenes of `scenes/*.jsonl` beside this file: what invented people told an assistant, and sentences of
 invented documents in their places, each with questions that some of them answer, mostly in other words, and questions
 that none does, though much is like it. They were written by language models for this, without a view of the package or
-of any evaluation data. A question is read beside each statement of its scene, beside some of other scenes, and, for a
-part, without the words that hold a sentence together, as glosses of Chinese are. Moved are two thin matrices beside
-each of the model's, its norms, and the weights of its output; what they hold is written to FILE in the form that
+of any evaluation data. A question is read beside each statement of its scene, beside some of other scenes of its kind,
+and, for a part, without the words that hold a sentence together, as glosses of Chinese are. Moved are two thin matrices
+beside each of the model's, its norms, and the weights of its output; what they hold is written to FILE in the form that
 `tools/embeddings/answering.py` reads. Every tenth scene is left out and printed: how often the statement that is
 likeliest answers, and how many pairs of a question with an answer and one without are ordered right.
 
@@ -20,6 +20,7 @@ import math
 import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -43,6 +44,8 @@ QUESTIONS = 32
 """Questions of a batch."""
 OTHERS = 2
 """Statements of other scenes that a question is read beside."""
+KEPT = 0.998
+"""What is saved is the mean of the steps, of which each counts so much of the next one."""
 MOST_ASKED, MOST_READ = 40, 96
 RIGHT = 3.0
 """What a statement that answers counts, beside one that does not."""
@@ -141,7 +144,8 @@ def main(argv: list[str] | None = None) -> int:
     """Fit, print, and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", type=int, default=6, help="how many of the model's layers are used")
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which it ends, with as small steps")
     parser.add_argument("--scenes", type=Path, default=HERE / "scenes")
     parser.add_argument("--model", type=Path, help="folder of the default model (default: where the package finds it)")
     parser.add_argument("--save", type=Path, help="where to write what was fitted")
@@ -160,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
     model = Model(weights, given.layers).to(device)
     marks = tokenizer.encode("").ids
     sys.stdout.write(f"{len(fitted)} questions of {len(scenes) - len(left)} scenes on {device}\n")
-    _fit(model, fitted, marks, device, given.epochs)
+    _fit(model, fitted, marks, device, given.epochs, given.seconds)
     _report(model, held, marks, device)
     if given.save:
         np.savez(given.save, **_changes(model, weights))
@@ -200,22 +204,32 @@ def _batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], marks: Sequence
     return [torch.from_numpy(one).to(device, non_blocking=True) for one in (ids, segments, mask)]
 
 
-def _fit(model: Model, questions: Sequence[Question], marks: Sequence[int], device: str, epochs: int) -> None:
+def _fit(
+    model: Model, questions: Sequence[Question], marks: Sequence[int], device: str, epochs: int, seconds: float
+) -> None:
     chosen = np.random.default_rng(0)
     moved = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(moved, lr=RATE, weight_decay=0.01)
+    mean = [one.detach().clone() for one in moved]
+    kinds = defaultdict[str, list[Question]](list)
+    for one in questions:
+        kinds[_kind(one)].append(one)
     steps, step, begun = epochs * math.ceil(len(questions) / QUESTIONS), 0, time.monotonic()
     for epoch in range(epochs):
         order, told = chosen.permutation(len(questions)), 0.0
         model.train()
         for start in range(0, len(order), QUESTIONS):
             step += 1
+            done = max(step / steps, (time.monotonic() - begun) / seconds)
+            if done > 1:
+                break
             for group in optimizer.param_groups:
-                group["lr"] = RATE * min(1.0, step / (0.08 * steps)) * max(0.02, 1 - step / steps)
+                group["lr"] = RATE * min(1.0, done / 0.08) * max(0.02, 1 - done)
             pairs, right, of = [], list[bool](), list[int]()
             for number, at in enumerate(order[start : start + QUESTIONS]):
                 one, form = questions[at], int(chosen.random() < TELEGRAPHIC)
-                others = [questions[int(chosen.integers(len(questions)))] for _ in range(OTHERS)]
+                alike = kinds[_kind(one)]
+                others = [alike[int(chosen.integers(len(alike)))] for _ in range(OTHERS)]
                 beside = [other.statements[int(chosen.integers(len(other.statements)))] for other in others]
                 pairs += [(one.asked[form], said[form]) for said in (*one.statements, *beside)]
                 right += [place in one.answers for place in range(len(one.statements))] + [False] * OTHERS
@@ -227,11 +241,22 @@ def _fit(model: Model, questions: Sequence[Question], marks: Sequence[int], devi
             loss.backward()
             nn.utils.clip_grad_norm_(moved, 1.0)
             optimizer.step()
+            with torch.no_grad():
+                for kept, now in zip(mean, moved, strict=True):
+                    kept.lerp_(now, 1 - min(KEPT, step / (step + 10)))
             told += float(loss.detach()) if step % 10 == 0 else 0.0
         sys.stdout.write(
             f"epoch {epoch + 1}: loss {10 * told * QUESTIONS / len(order):.3f}, {time.monotonic() - begun:.0f} s\n"
         )
         sys.stdout.flush()
+    with torch.no_grad():
+        for kept, now in zip(mean, moved, strict=True):
+            now.copy_(kept)
+
+
+def _kind(question: Question) -> str:
+    """Chinese, of documents, of people: the file of its scene without the number."""
+    return question.scene.partition("_")[0]
 
 
 def _loss(logits: Tensor, right: Tensor, of: Tensor) -> Tensor:

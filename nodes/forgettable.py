@@ -27,9 +27,8 @@ from agentic_memory_bank.nodes.deps import Owner
 from agentic_memory_bank.nodes.recall.memory_search import likenesses
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.memories.deletion import Deletion, Redaction, TurnRef, find_words
-from agentic_memory_bank.tools.memories.record_reader import MemoryHit
 from agentic_memory_bank.tools.memories.record_store import RecordStore
-from agentic_memory_bank.tools.memories.validation import MAX_LIMIT
+from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryHit
 from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.spans import Span

@@ -1073,3 +1073,8 @@ def test_nothing_is_offered_that_is_about_something_else(tmp_path: Path) -> None
         assert "Shall I" not in say(memories, "Forget my shoe size")
         assert "Shall I" not in say(memories, "Delete my divorce")
         assert "sertraline" in say(memories, "forget my tablets")
+
+
+@pytest.mark.parametrize("said", ["delete my card details", "delete my credit card debt", "forget my letter to Tom"])
+def test_what_only_names_such_a_thing_besides_is_a_wish(said: str) -> None:
+    assert wish_in(said) is not None

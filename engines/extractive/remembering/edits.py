@@ -9,17 +9,23 @@ from typing import Final
 
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
-PARTS: Final = (
-    r"accounts?|alarms?|timers?|tattoos?|insta(?:gram)?|tinder|facebook|whatsapp|playlists?|logos?|calendars?|files?"
-    r"|folders?|paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code|comments?|e-?mails?|photos?|pictures?"
-    r"|browser|cache|cookies|apps?|branch|repo\w*|tables?|slides?|drafts?|essays?|letters?|reports?|chapters?|sections?"
-    r"|intro(?:duction)?|bullets?|passages?|pages?|commas?|instructions?|prompts?|rules?|functions?|variables?|tests?"
-    r"|duplicates?|stains?|smell|recipes?|versions?|ingredients?|tickets?|reminders?|footnotes?|headings?|headlines?"
-    r"|stanzas?|verses?|quotes?|clauses?|captions?|images?|charts?|figures?|diagrams?|appendix|abstract|summary"
-    r"|conclusion|scenes?|subtitles?|bullet points?|attachments?|posts?|tweets?|articles?|spreadsheets?|cards?"
-    r"|file notes|documents?|tasks?|events?|issues?|commits?|phrases?|brackets?|hashtags?|emojis?"
+OF_TEXTS: Final = (
+    r"paragraphs?|sentences?|words?|lines?|columns?|rows?|cells?|code|comments?|e-?mails?|photos?|browser|cache|cookies"
+    r"|apps?|branch|tables?|slides?|drafts?|chapters?|sections?|commas?|instructions?|prompts?|functions?|tests?|stains?"
 )
-"""What is worked on rather than remembered, or a part of it."""
+"""What is worked on, wherever a message names it."""
+OF_DEVICES: Final = (
+    r"accounts?|alarms?|timers?|tattoos?|insta(?:gram)?|tinder|facebook|whatsapp|playlists?|logos?|calendars?|files?"
+    r"|folders?|pictures?|repo\w*|passages?|pages?|rules?|variables?|duplicates?"
+)
+OF_PAPERS: Final = r"essays?|letters?|reports?|intro(?:duction)?|bullets?|recipe|list of|version|ingredients?|smell"
+_PARTS: Final = (
+    rf"{OF_TEXTS}|{OF_DEVICES}|{OF_PAPERS}|recipes|versions|file notes|tickets?|reminders?|footnotes?|headings?"
+    r"|headlines?|stanzas?|verses?|quotes?|clauses?|captions?|images?|charts?|figures?|diagrams?|appendix|abstract"
+    r"|summary|conclusion|scenes?|subtitles?|bullet points?|attachments?|posts?|tweets?|articles?|spreadsheets?|cards?"
+    r"|documents?|tasks?|events?|issues?|commits?|phrases?|brackets?|hashtags?|emojis?"
+)
+"""The same, and what is worked on only where it is itself what goes: "my card debt" is no card."""
 _WHICH: Final = (
     r"(?:(?:the|that|this|those|these|my|our|your|all|any|every|each|a|an|whole|entire|last|first|second|third|fourth"
     r"|next|previous|final|opening|closing|long|short|other|old|new|empty|blank|extra|silly|both|two|three|\d+(?:st|nd"
@@ -34,7 +40,7 @@ _AROUND: Final = (
     r"(?:about|on|of|in|from|with|where|which|that|called|named|titled|saying|for|to|at|and|or|please|again|now|too|is"
     r"|below|above|out|off|away|entirely|completely)"
 )
-_PART: Final = lazy_pattern(rf"\b{_EDITS} {_WHICH}(?:\w+ )?(?:{PARTS})\b(?:$|[^\w\s]| {_AROUND}\b)", re.IGNORECASE)
+_PART: Final = lazy_pattern(rf"\b{_EDITS} {_WHICH}(?:\w+ )?(?:{_PARTS})\b(?:$|[^\w\s]| {_AROUND}\b)", re.IGNORECASE)
 """The part itself is what goes."""
 _ANY_EDIT: Final = lazy_pattern(rf"\b{_EDITS}\b", re.IGNORECASE)
 _TEXT: Final = lazy_pattern(

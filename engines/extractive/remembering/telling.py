@@ -9,7 +9,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.phrases import SPACED_CHINESE
-from agentic_memory_bank.engines.extractive.remembering.edits import PARTS
+from agentic_memory_bank.engines.extractive.remembering.edits import OF_DEVICES, OF_TEXTS
 from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
@@ -163,7 +163,7 @@ _TOPIC: Final = lazy_pattern(
     r"|(?:all )?that \w+ (?:stuff|thing|business)\b)",
     re.IGNORECASE,
 )
-_WORK: Final = lazy_pattern(rf"\b(?:{PARTS})\b", re.IGNORECASE)
+_WORK: Final = lazy_pattern(rf"\b(?:{OF_TEXTS}|{OF_DEVICES})\b", re.IGNORECASE)
 """What is worked on rather than remembered: "delete my last paragraph"."""
 
 

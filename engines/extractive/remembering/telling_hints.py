@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.remembering.edits import PARTS
+from agentic_memory_bank.engines.extractive.remembering.edits import OF_PAPERS, OF_TEXTS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -191,7 +191,7 @@ _IDLE: Final = lazy_pattern(
     r"\b(?:how (?:do|can|could|should|would|to)|should (?:i|we)|what (?:if|happens))\b|\A\W*(?:why|where|who|when)\b",
     re.IGNORECASE,
 )
-_WORK: Final = lazy_pattern(rf"\b(?:{PARTS})\b", re.IGNORECASE)
+_WORK: Final = lazy_pattern(rf"\b(?:{OF_TEXTS}|{OF_PAPERS})\b", re.IGNORECASE)
 _TALK: Final = lazy_pattern(
     rf"\b(?:{_PLACE}|please|any ?more|any longer|would you|will you|could you|for (?:me|good|now)|you know|remember"
     r"|i(?:'ve| have)? (?:once |just )?(?:told you|told|mentioned|said|shared|brought up"

@@ -89,15 +89,19 @@ def _gathered(found: Iterator[tuple[str, int, str]]) -> dict[tuple[str, int], fr
 
 def renumbered(new: str, clause: str) -> Span | None:
     """Where a clause names a place, or a term, by a number that is another one now, if it says something besides."""
-    now = {one["label"].casefold(): one["n"] for one in _PLACE.finditer(new)}
-    for found in _PLACE.finditer(clause):
-        if now.get(found["label"].casefold(), found["n"]) != found["n"]:
-            left = clause[: found.start("phrase")] + clause[found.end("phrase") :]
-            return found.span("phrase") if len(subject_terms(left)) >= LEAST_BESIDE else None
+    for found in _renumbered(new, clause):
+        left = clause[: found.start("phrase")] + clause[found.end("phrase") :]
+        return found.span("phrase") if len(subject_terms(left)) >= LEAST_BESIDE else None
     return None
 
 
 def has_other_number(new: str, clause: str) -> bool:
     """Whether a clause has another number under a label of a later text: "net 30" beside "net 14"."""
+    return any(_renumbered(new, clause))
+
+
+def _renumbered(new: str, clause: str) -> Iterator[re.Match[str]]:
+    """The labels of a clause that have another number in a later text."""
     now = {one["label"].casefold(): one["n"] for one in _PLACE.finditer(new)}
-    return any(now.get(one["label"].casefold(), one["n"]) != one["n"] for one in _PLACE.finditer(clause))
+    found = _PLACE.finditer(clause)
+    return (one for one in found if now.get(one["label"].casefold(), one["n"]) != one["n"])

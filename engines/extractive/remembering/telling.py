@@ -9,6 +9,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from agentic_memory_bank.engines.extractive.reading.phrases import SPACED_CHINESE
+from agentic_memory_bank.engines.extractive.remembering.asides import keeps_nothing
 from agentic_memory_bank.engines.extractive.remembering.edits import OF_DEVICES, OF_TEXTS
 from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
@@ -48,7 +49,8 @@ LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
 _CLAUSE: Final = lazy_pattern(
     r"(?:(?!(?<=[a-z]{2})\.\s+[a-z]"
-    r"|\sso (?:please )?(?:don't|do not) (?:save|store|remember|record|hold on(?:to)?) )[^,;:()，；：、！？。!?\n—–])+"
+    r"|\sso (?:please )?(?:don't|do not) (?:save|store|remember|record|hold on(?:to)?) )"
+    r"[^,;:()，；：、！？。!?\n—–（）])+"
 )
 _LEAD: Final = (
     r"\A\W*(?:(?:please|pls|kindly|just|ok(?:ay)?|hey|hi|also|and|so|but|then|actually|oh|well|right|now|look"
@@ -184,6 +186,8 @@ class Telling(NamedTuple):
     """Whether it plainly tells to forget; else it may, and nothing goes unless what it is about is known."""
     is_guessed: bool = False
     """Whether no pattern hears it, and only the learnt head does."""
+    is_aside: bool = False
+    """Whether it is said in passing of what the message tells."""
     is_plain: bool = True
     """Whether a clause of it says so; else the message as a whole only sounds like it, and is kept until a yes."""
 
@@ -205,6 +209,8 @@ def told_to_forget(text: str) -> Telling | None:
     for place, (sentence, clause) in enumerate(clauses):
         after = ", ".join(one for _, one in clauses[place + 1 :])
         asked = _asked(clause, after) or asked_in_chinese(clause, words)
+        if not (asked and asked.wants_nothing_kept) and keeps_nothing(clause, after):
+            asked = ForgetPhrase("", is_aside=True)
         if asked is not None:
             same = [one for number, one in clauses[:place] if number == sentence]
             before = [one for _, one in clauses[:place]]
@@ -253,10 +259,10 @@ def _told(asked: ForgetPhrase, same: list[str], before: list[str], after: str) -
         if not tokenize(about):
             return None
         return Telling("about", about, whose, is_sure=asked.is_sure, is_plain=asked.is_sure)
-    if topic := _topic(asked, same, before):
+    if not asked.is_aside and (topic := _topic(asked, same, before)):
         return Telling("about", topic, is_sure=_is_sure_of(asked, topic, before))
-    if asked.wants_nothing_kept:
-        return Telling("this", rest=", ".join((*before, after)).strip(", "))
+    if asked.wants_nothing_kept or asked.is_aside:
+        return Telling("this", rest=", ".join((*before, after)).strip(", "), is_aside=asked.is_aside)
     return None
 
 

@@ -116,6 +116,8 @@ class ForgetPhrase(NamedTuple):
     """Whether memories are meant, and no thing of the user's that is to be cleared away."""
     points_back: bool = False
     """Whether it points to what another clause names, and not to what is said here."""
+    is_aside: bool = False
+    """Whether it says in passing that what the message tells is not to be kept."""
 
 
 def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:

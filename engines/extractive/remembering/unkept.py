@@ -72,10 +72,11 @@ def _asked(text: str) -> re.Match[str] | None:
 
 def _told(text: str) -> Telling | None:
     """The wish of a message that what is told is not to be kept; None for none, or where a number is meant."""
-    if _asked(text) is None or secrets_in(text):
+    if secrets_in(text) or (wish := wish_in(text)) is None:
         return None
-    wish = wish_in(text)
-    return wish.telling if wish is not None and wish.telling.kind == "this" and wish.telling.is_sure else None
+    told = wish.telling
+    is_asked = told.is_aside or _asked(text) is not None
+    return told if told.kind == "this" and told.is_sure and is_asked else None
 
 
 def _behind(text: str) -> str:

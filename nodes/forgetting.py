@@ -1,9 +1,9 @@
-"""Hears what a user tells a memory to forget, in a chat or of an agent: it is shown, erased, or asked about.
+"""Hears what a user tells a memory, in a chat or of an agent: what to forget is shown, erased, or asked about.
 
 What is meant is found in memories and in parts of them, with their echoes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
 from agentic_memory_bank.engines.extractive.forgetting import (
+    Switching,
     Telling,
     Wish,
     have_in_common,
@@ -26,8 +27,8 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     subject_of,
     subjects_of,
     things_named,
+    told_to_switch,
     wish_in,
-    without,
     words_at,
 )
 from agentic_memory_bank.engines.own_words import is_order, own_words
@@ -43,9 +44,10 @@ from agentic_memory_bank.nodes.forgettable import (
     said_with,
     words_gone,
 )
-from agentic_memory_bank.nodes.messages import RECALLED, TOLD, text_of, turns_of
+from agentic_memory_bank.nodes.messages import text_of, turns_of
 from agentic_memory_bank.nodes.remember.views import retention_days, turn_hash
-from agentic_memory_bank.prompts import forgetting
+from agentic_memory_bank.nodes.told_messages import kept_of, marked, requests_marked
+from agentic_memory_bank.prompts import forgetting, switched
 from agentic_memory_bank.state.conversations import MemoryContext, StoredConversation
 from agentic_memory_bank.state.errors import EmbeddingError, InputError, StorageError
 from agentic_memory_bank.state.react_mem import Invocation
@@ -58,7 +60,6 @@ from agentic_memory_bank.tools.memories.deletion import TurnRef
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import stamp, user_hash
 from agentic_memory_bank.tools.text.cleaning import is_cjk
-from agentic_memory_bank.tools.text.terms import tokenize
 
 PATIENCE: Final = 20.0
 """Seconds to wait for what was handed over before: erased while it is being remembered, it would come back."""
@@ -119,16 +120,34 @@ class ForgettingListener:
             messages: The conversation, as far as it was handed over.
             message: The one that is answered.
         """
-        unkept = list(_unkept(messages, message))
+        unkept = list(requests_marked(messages, message))
         words = text_of(message)
+        if (switching := told_to_switch(words)) is not None:
+            answer = self._switched(switching, chinese=is_cjk(words))
+            return ForgettingTurn([*unkept, marked(message), marked(AIMessage(answer))], True)
         wish = wish_in(words) or self._guessed(words)
         if wish is not None and wish.telling.after:  # what comes before is not kept, what comes after is said as ever
             return ForgettingTurn([*unkept, message.model_copy(update={"content": wish.telling.after})], False)
         answer = self._answer(words, wish, message)
         if answer is None:
             return ForgettingTurn(unkept, False)
-        news = _kept(message, wish, is_open=forgetting.asks_back(answer)) if wish else None
-        return ForgettingTurn([*unkept, news or _marked(message), _marked(AIMessage(answer))], True, news)
+        news = kept_of(message, wish, is_open=forgetting.asks_back(answer)) if wish else None
+        return ForgettingTurn([*unkept, news or marked(message), marked(AIMessage(answer))], True, news)
+
+    def _switched(self, switching: Switching, *, chinese: bool) -> str:
+        """Switch memory off or on, and say what holds now."""
+        user, project = self.owner
+        here = (project, self.conversation)
+        try:
+            switches = self.records().switches
+            if not switching.is_here:
+                switches.set(user, switching.mode)
+            if switching.is_here or switching.mode == "on":  # what was said of this conversation would stay stricter
+                switches.set(user, switching.mode, *here)
+            holds = switches.mode(user, *here)
+        except StorageError:
+            return switched.failed(chinese=chinese)
+        return switched.answer(holds, is_here=switching.is_here, chinese=chinese)
 
     def _guessed(self, words: str) -> Wish | None:
         """A wish that no pattern hears, in somebody's own idiom."""
@@ -220,7 +239,7 @@ class ForgettingListener:
         if ids and not also and told.is_sure and is_small(reached.records):
             records.delete(user, reached.ids)
             return forgetting.erased(words_gone(reached), chinese=chinese)
-        kept = _kept(message, wish, is_open=True)
+        kept = kept_of(message, wish, is_open=True)
         turn, said = (turns_of([kept])[0].id, text_of(kept)) if kept else ("", "")
         self._ask(_Question(reached.ids, turn, places_of(said, subjects, wish.news)))
         return forgetting.would_erase(words_gone(reached), chinese=chinese, is_near=not (ids or also))
@@ -354,47 +373,3 @@ class ForgettingListener:
 def _last_of(state: StoredConversation) -> str:
     """The last turn of a conversation, as it is known again."""
     return "".join(state["seen"][-1:])
-
-
-# --- what is not kept ------------------------------------------------------------------------------------------------
-
-
-def _unkept(messages: Sequence[AnyMessage], last: HumanMessage) -> Iterator[AnyMessage]:
-    """Earlier requests to forget with their answers, marked: whoever hands a conversation over again knows no marks."""
-    is_answered = is_asked = False
-    for place, message in enumerate(messages):
-        if message is last:
-            return
-        if isinstance(message, AIMessage):
-            if is_answered and not message.additional_kwargs.get(RECALLED):
-                yield _marked(message)
-            is_asked = is_answered and message.text.rstrip().endswith(("?", "？"))
-        elif isinstance(message, HumanMessage):
-            words, after = text_of(message), messages[place + 1 : place + 3]
-            is_open = any(isinstance(one, AIMessage) and forgetting.asks_back(one.text) for one in after[:1])
-            is_reply, wish = is_asked and (is_yes(words) or is_no(words)), wish_in(words)
-            is_answered = is_reply or is_open or (wish is not None and wish.telling.is_sure)
-            is_plain = is_reply or (wish is not None and wish.telling.is_plain)
-            is_kept = not is_plain and not any(is_yes(text_of(one)) for one in after[1:])
-            if is_answered and not is_kept and not message.additional_kwargs.get(RECALLED):
-                yield (_news(message, wish, is_open=is_open) if wish else None) or _marked(message)
-
-
-def _kept(message: HumanMessage, wish: Wish, *, is_open: bool) -> HumanMessage | None:
-    """What is kept of a message with a wish; what may be none is kept as it was said until a yes says that it was."""
-    return _news(message, wish, is_open=is_open) if wish.telling.is_plain else message
-
-
-def _news(message: HumanMessage, wish: Wish, *, is_open: bool) -> HumanMessage | None:
-    """What a message tells beside a wish, as a message of its own; None for nothing.
-
-    Args:
-        is_open: Whether it was asked back: what it tells of the thing itself goes with it, or stays with it.
-    """
-    news = wish.news if is_open or not wish.news else without(wish.news, subjects_of(wish.words))
-    return message.model_copy(update={"content": news}) if tokenize(news) else None
-
-
-def _marked(message: AnyMessage) -> AnyMessage:
-    """A message that is shown to no model, and never kept."""
-    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, RECALLED: True, TOLD: True}})

@@ -1,6 +1,6 @@
-"""Reads what users want forgotten: the subjects they name, the parts of memories that speak of them, yes and no.
+"""Reads what users tell a memory: what to forget, in which parts of memories it stands, yes and no, and on or off.
 
-Short: the door to ten modules of `remembering`, for the stages that delete.
+Short: the door to eleven modules of `remembering`, for the stages that delete.
 """
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import JUST_BEFORE, LOOKED_BACK, antecedent
@@ -19,6 +19,7 @@ from agentic_memory_bank.engines.extractive.remembering.subjects import (
     subjects_of,
     things_named,
 )
+from agentic_memory_bank.engines.extractive.remembering.switching import Switching, told_to_switch
 from agentic_memory_bank.engines.extractive.remembering.telling import Telling, told_to_forget
 from agentic_memory_bank.engines.extractive.remembering.unkept import NotKept, not_kept_in, offers_to_keep
 from agentic_memory_bank.engines.extractive.remembering.whom import people_meant
@@ -38,6 +39,7 @@ __all__ = [
     "LOOKED_BACK",
     "NotKept",
     "Subject",
+    "Switching",
     "Telling",
     "Wish",
     "antecedent",
@@ -63,6 +65,7 @@ __all__ = [
     "subjects_of",
     "things_named",
     "told_to_forget",
+    "told_to_switch",
     "wish_in",
     "with_whom",
     "without",

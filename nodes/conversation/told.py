@@ -46,7 +46,7 @@ def told(state: ConversationState, runtime: Runtime[MemoryContext], deps: Conver
     done: ConversationUpdate = {
         "messages": heard.messages,
         "conversation_id": conversation,
-        "recalled": {**DISABLED, "outcome": "ignored", "reason": "told to forget"},
+        "recalled": {**DISABLED, "outcome": "ignored", "reason": "told the memory"},
         "remembered": receipt("nothing"),
     }
     return Command(goto="remember" if heard.news else "__end__", update={**done, "mode": mode})

@@ -36,6 +36,7 @@ from agentic_memory_bank.engines.extractive.remembering.changes import in_both
 from agentic_memory_bank.engines.extractive.remembering.extraction import is_idle_talk, safe_words, select
 from agentic_memory_bank.engines.extractive.remembering.insights import recurring
 from agentic_memory_bank.engines.extractive.remembering.later import may_change
+from agentic_memory_bank.engines.extractive.remembering.overview import asks_for_everything
 from agentic_memory_bank.engines.extractive.remembering.queries import (
     attribute_asked_for,
     gate,
@@ -59,6 +60,7 @@ __all__ = [
     "in_both",
     "are_of_others",
     "asked_for",
+    "asks_for_everything",
     "attribute_asked_for",
     "day_of",
     "is_comparable",

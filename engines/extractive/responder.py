@@ -19,7 +19,9 @@ from agentic_memory_bank.engines.extractive.reading.kinds import asked_for, may_
 from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced
 from agentic_memory_bank.engines.extractive.remembering.life import asks_of_other_kin
+from agentic_memory_bank.engines.extractive.remembering.overview import asks_for_everything
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting
+from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.research import Excerpt
 from agentic_memory_bank.engines.responder import FOUND, QUOTED, QUOTES_ONLY, ResponderInput
 from agentic_memory_bank.state.conversations import RecalledMemory
@@ -73,6 +75,7 @@ _WORDS: Final = {
         "I know nothing about that: neither this conversation nor an earlier one says it.",
         "这一点我不知道：无论这次还是以前的对话里都没有提到。",
     ),
+    "nothing": ("You have told me nothing yet that I keep.", "你还没有告诉过我什么，我没有记着的内容。"),
     "noted": ("Noted.", "好的，知道了。"),
     "hello": ("Hello.", "你好。"),
     "agreed": ("All right.", "好的。"),
@@ -125,10 +128,24 @@ def _answer(situation: ResponderInput, judge: Judge | None) -> tuple[str, list[s
             kind = "hello" if _WELCOME.match(message) else "agreed"
         return _say(kind, chinese), []
     at_hand = [*_of_conversation(situation.earlier), *_of_memories(situation.memories)]
+    if asks_for_everything(message):
+        return _all_told(at_hand, chinese)
     is_of_others = asks_of_other_kin(asked, [said.text for said in at_hand])
     found = [] if is_of_others else _found(asked, at_hand, situation.memories, judge)
     quoted = "\n".join(_quoted(said, words, chinese) for said, words in found)
     return quoted or _say("unknown", chinese), [words for _, words in found]
+
+
+def _all_told(at_hand: Sequence[_Said], chinese: bool) -> tuple[str, list[str]]:
+    """All that the user has told, each thing once: what was said in this conversation, then what was remembered."""
+    told = {
+        shown_text(said.text).strip(): said
+        for said in reversed(at_hand)
+        if said.speaker.casefold() != ASSISTANT and not only_asks(said.text) and not is_greeting(said.text)
+    }
+    quotes = [(said, words) for words, said in reversed(told.items())]
+    lines = "\n".join(_quoted(said, words, chinese) for said, words in quotes)
+    return lines or _say("nothing", chinese), [words for _, words in quotes]
 
 
 def _say(kind: str, chinese: bool, **values: str) -> str:

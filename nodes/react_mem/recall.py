@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from langchain_core.messages import AnyMessage
 
 from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.extractive.conversation import asks_for_everything
 from agentic_memory_bank.engines.own_words import is_order
 from agentic_memory_bank.nodes.forgettable import is_of_assistant, is_turn
 from agentic_memory_bank.nodes.messages import text_of, turns_of
@@ -16,6 +17,7 @@ from agentic_memory_bank.nodes.react_mem import episodes, steps
 from agentic_memory_bank.nodes.react_mem.deps import AgentDeps, Scope
 from agentic_memory_bank.nodes.recall.memory_search import relevant
 from agentic_memory_bank.nodes.recall.message import shortened
+from agentic_memory_bank.nodes.recall.overview import MOST_OF_ALL, all_that_is_known
 from agentic_memory_bank.nodes.recall.thresholds import by_kind
 from agentic_memory_bank.state.react_mem import FACTS, Episode, KnownFact, Recollection
 from agentic_memory_bank.state.records import Record
@@ -145,6 +147,9 @@ def _searched(
     deps: AgentDeps, scope: Scope, query: str, facts: int, of_tasks: int
 ) -> tuple[list[KnownFact], list[Episode]]:
     user, project = scope.owner
+    if asks_for_everything(query):
+        known = all_that_is_known(deps.records(scope), scope.owner, FACTS, max(facts, MOST_OF_ALL))
+        return [_fact(one) for one in known if not _is_order(one)], []
     model = deps.stores.encoder.model
     usual, given = by_kind(query, model), scope.context.recall_threshold
     alike = ALIKE_UNKNOWN if not model.endswith(MODEL) else ALIKE_CHINESE if is_cjk(query) else ALIKE

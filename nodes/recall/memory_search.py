@@ -18,6 +18,7 @@ from agentic_memory_bank.engines.extractive.conversation import (
     MessageReading,
     Told,
     are_of_others,
+    asks_for_everything,
     attribute_asked_for,
     event_asked_before,
     only_asks,
@@ -30,6 +31,8 @@ from agentic_memory_bank.engines.extractive.conversation import (
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
+from agentic_memory_bank.nodes.recall.message import asked_in
+from agentic_memory_bank.nodes.recall.overview import all_that_is_known
 from agentic_memory_bank.nodes.recall.past import held_on, is_left_of, said_on, turns_told
 from agentic_memory_bank.nodes.recall.thresholds import above_elbow, by_kind
 from agentic_memory_bank.state.conversations import MemoryContext, RecalledMemory, RecallRequest, RecallState
@@ -90,6 +93,9 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     limit, left = context.recall_timeout, context.recall_timeout - state.get("waited", 0.0)
     search = _TimedSearch(records, encoder, owner, asked, circuit_breaker_of(deps.stores), limit, left, as_of)
     own = _own_turns(state)
+    message = asked_in(checked_messages(state["messages"])).turn
+    if as_of is None and message is not None and asks_for_everything(message.text):
+        return [_memory(one) for one in search.everything() if not is_said_by(one, own)]
     found = _before_event(search, state) if state["query"].strip() else []
     found = [one for one in found if not is_said_by(one, own)]
     if records().lacks_vectors(owner.user):  # whoever kept them was killed before they had any
@@ -161,6 +167,13 @@ class _TimedSearch:
             self.loading.append(time.monotonic() - begun)
             until += self.loading[-1]
         return self._call(partial(self._found, queries), until)
+
+    def everything(self) -> list[MemoryHit]:
+        """All that is known of the user, as far as it is shown, the latest first."""
+        types, most = self.asked["types"], self.asked["limit"] + 1  # one of them may be the message itself
+        until = self.begun + self.left
+        known = self._call(lambda: all_that_is_known(self.records(), self.owner, types, most), until)
+        return [MemoryHit(one, 1 / (1 + place), 0.0, 0.0, ()) for place, one in enumerate(known)]
 
     def read(self, question: str, texts: Sequence[str]) -> list[float] | None:
         """What the default model makes of texts beside a question; None where the time is too short for that."""

@@ -31,6 +31,7 @@ from agentic_memory_bank.tools.memories.record_store import RecordStore
 from agentic_memory_bank.tools.memories.validation import MAX_LIMIT, MemoryHit
 from agentic_memory_bank.tools.text.attribution import attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span
 
 Fits = Callable[[Sequence[str]], Sequence[float] | None]
@@ -56,21 +57,26 @@ FITTING: Final = -2.0
 """Least log-odds, by the model that reads both, of what comes near though it shares no word with what is named."""
 
 
-def meant(records: Sequence[Record], subjects: Sequence[Subject]) -> list[str]:
+def meant(records: Sequence[Record], subjects: Sequence[Subject], *, is_wide: bool = False) -> list[str]:
     """The ids of the memories, or of the parts of memories, that speak of a subject.
 
     What an assistant said in the same conversations goes where it says again what goes, and nothing else says. Where
     nothing but questions speaks of it, nothing does: whoever asked "What's Luka allergic to?" told nothing of it.
+
+    Args:
+        records: All memories of a user.
+        subjects: What is to be forgotten.
+        is_wide: Whether with the clauses that may go on about it.
     """
     before = _said_before(records)
     found = {
         record["id"]: spans
         for record in records
-        if (spans := parts_meant(record, subjects, before.get(record["id"], ()))) is not None
+        if (spans := parts_meant(record, subjects, before.get(record["id"], ()), is_wide=is_wide)) is not None
     }
     if all(_only_asks(record) for record in records if record["id"] in found):
         return []
-    found.update(_with_facts(records, _orphans(records, found)))
+    found.update(_with_facts(records, _orphans(records, found), found))
     for id, spans in _echoes(records, found):
         found[id] = [*found.get(id, ()), *spans]
     return [_named(record, found[record["id"]]) for record in records if record["id"] in found]
@@ -114,6 +120,8 @@ def _turns_told(records: Sequence[Record]) -> dict[str, list[Record]]:
     return told
 
 
+_FRAME: Final = lazy_pattern(r"\A\([^()]{1,60}\) ")
+"""What a fact is said to be about, of which its own words only say "she"."""
 _FAR: Final = ("",) * (JUST_BEFORE + 1)
 """What parts a conversation from the one before it: whatever "it" is stands nearer."""
 
@@ -121,7 +129,8 @@ _FAR: Final = ("",) * (JUST_BEFORE + 1)
 def _orphans(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> Iterator[tuple[str, list[Span]]]:
     """The user's turns that speak of "it" or "him" where only what goes says what or who that is."""
     told = [one for one in records if not is_of_assistant(one)]
-    stays = roots_of("\n".join(_words(Redaction.of(one, found.get(one["id"], ())).remaining) for one in told))
+    left = (_words(Redaction.of(one, found.get(one["id"], ())).remaining) for one in told)
+    stays = roots_of("\n".join(_FRAME.sub("", words) for words in left))
     for turns in _turns_told(records).values():
         for place, record in enumerate(turns):
             before = turns[max(0, place - JUST_BEFORE) : place]
@@ -134,11 +143,16 @@ def _orphans(records: Sequence[Record], found: Mapping[str, Sequence[Span]]) -> 
                 yield record["id"], [(0, len(record["text"]))]
 
 
-def _with_facts(records: Sequence[Record], turns: Iterable[tuple[str, list[Span]]]) -> Iterator[tuple[str, list[Span]]]:
-    """Whole turns with what was drawn from them."""
+def _with_facts(
+    records: Sequence[Record], turns: Iterable[tuple[str, list[Span]]], found: Collection[str]
+) -> Iterator[tuple[str, list[Span]]]:
+    """Whole turns with what was drawn from them, and from what was found, which says whom they mean."""
     ids = dict(turns)
-    places = set[TurnRef]().union(*(_places(one) for one in records if one["id"] in ids and is_turn(one)))
-    drawn = (one for one in records if not is_turn(one) and is_said_in(one, places))
+    said = {one["id"]: _places(one) for one in records if is_turn(one)}
+    places = set[TurnRef]().union(*(said[id] for id in ids if id in said))
+    known = places.union(*(said[id] for id in found if id in said))
+    drawn = (one for one in records if not is_turn(one) and is_said_in(one, known))
+    drawn = (one for one in drawn if not places.isdisjoint(_places(one)))
     yield from ids.items()
     yield from ((one["id"], [(0, len(one["text"]))]) for one in drawn)
 
@@ -178,7 +192,9 @@ def near(
     for id, more in _same_matter(everything, about, spans):
         spans[id] = [*spans.get(id, ()), *more]
     spans.update(
-        _with_facts(everything, [*_alike(records, owner, words, everything, spans), *_orphans(everything, spans)])
+        _with_facts(
+            everything, [*_alike(records, owner, words, everything, spans), *_orphans(everything, spans)], spans
+        )
     )
     for id, more in _echoes(everything, spans):
         spans[id] = [*spans.get(id, ()), *more]
@@ -236,7 +252,8 @@ def _same_matter(
 def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
     """The clauses of a memory that hold a word of what is to be forgotten, or one near it; all of it without."""
     alone = [Subject((group,)) for subject in subjects for group in subject.groups]
-    spans = parts_meant(record, alone) or parts_meant(record, in_other_words(subjects))
+    others = in_other_words(subjects)
+    spans = parts_meant(record, alone, is_wide=True) or parts_meant(record, others, is_wide=True)
     return with_whom(record["text"], spans) if spans else [(0, len(record["text"]))]
 
 

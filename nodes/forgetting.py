@@ -230,13 +230,15 @@ class ForgettingListener:
         everything = list(all_records(records, user, project))
         about = subject_of(told.whose or told.about)
         ids = [] if told.is_guessed else meant(everything, subjects)
+        wide = meant(everything, subjects, is_wide=True) if ids else []
+        is_exact, ids = wide == ids, wide
         also = self._also(everything, wish, text_of(message), ids)
         reached = records.preview_delete(user, [*ids, *also] or self._near(everything, wish, text_of(message)))
         if not reached.ids and not told.is_sure:
             return None
         if not reached.ids:
             return forgetting.nothing_found(about, chinese=chinese)
-        if ids and not also and told.is_sure and is_small(reached.records):
+        if ids and is_exact and not also and told.is_sure and is_small(reached.records):
             records.delete(user, reached.ids)
             return forgetting.erased(words_gone(reached), chinese=chinese)
         kept = kept_of(message, wish, is_open=True)

@@ -162,8 +162,11 @@ _SOMEBODY_ELSE_CHINESE: Final = lazy_pattern(
     r"(?=说|要|来|是|在|也|想|会|打)"
 )
 """Somebody, or an animal, of whom "she" or "he" may be said as well."""
-_APPOSED: Final = lazy_pattern(r"\A(?:'s| is| was|,) (?:my|our|the|his|her|their|an?)\b[^,.;]{0,60}")
-"""What a person is, behind their name: nobody else."""
+_APPOSED: Final = lazy_pattern(
+    r"\A(?:(?:'s| is| was|,) (?:my|our|the|his|her|their|an?)\b[^,.;]{0,60}"
+    r"|(?:'s| is| was|,)? (?:called|named) [A-Z][\w'-]{1,24}(?: [A-Z][\w'-]{1,24})?)"
+)
+"""What a person is, behind their name, or their name: nobody else."""
 _PASTS: Final = frozenset(
     [
         "came",

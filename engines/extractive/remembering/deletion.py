@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
+from agentic_memory_bank.engines.extractive.remembering.continuing import may_go_on
 from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.text.attribution import USER, attributed, unattributed
@@ -96,13 +97,16 @@ class TextPiece(NamedTuple):
     roots: frozenset[str]
 
 
-def parts_meant(record: Record, subjects: Sequence[Subject], before: Sequence[str] = ()) -> list[Span] | None:
+def parts_meant(
+    record: Record, subjects: Sequence[Subject], before: Sequence[str] = (), *, is_wide: bool = False
+) -> list[Span] | None:
     """Where the text of a memory speaks of a subject.
 
     Args:
         record: The memory.
         subjects: What is to be forgotten.
         before: What its speaker said before it, oldest first, where it is a turn: there stands what it calls "it".
+        is_wide: Whether with the clauses that may go on about it.
 
     Returns:
         The stretches, all of the text where all is meant; none where it speaks of it in its quotes or in an earlier
@@ -112,7 +116,7 @@ def parts_meant(record: Record, subjects: Sequence[Subject], before: Sequence[st
     speaker, date, _ = unattributed(text)
     head = len(attributed(speaker, date, "")) if speaker else 0
     who = speaker if speaker.casefold() not in (USER, "assistant") else ""
-    spans = stretches_meant(text, head, who, subjects, [one[-_READ:] for one in before])
+    spans = stretches_meant(text, head, who, subjects, [one[-_READ:] for one in before], is_wide=is_wide)
     if spans:
         return spans
     named = [word for word in (record["subject"], record["attribute"]) if word and word != USER]
@@ -170,7 +174,13 @@ def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
 
 
 def stretches_meant(
-    text: str, head: int, speaker: str, subjects: Sequence[Subject], before: Sequence[str] = ()
+    text: str,
+    head: int,
+    speaker: str,
+    subjects: Sequence[Subject],
+    before: Sequence[str] = (),
+    *,
+    is_wide: bool = False,
 ) -> list[Span]:
     """The stretches of a text that are about one of the subjects; all of it where its speaker is one.
 
@@ -178,6 +188,7 @@ def stretches_meant(
         head: Where the words begin, behind who said them and when.
         speaker: Who said it, where that is neither the user nor an assistant.
         before: As `parts_meant`.
+        is_wide: As `parts_meant`.
     """
     if any(speaker and _all_held(subject, roots_of(speaker), speaker) for subject in subjects):
         return [(0, len(text))]
@@ -187,7 +198,7 @@ def stretches_meant(
     places |= {place for place, one in enumerate(said) if _calls_it(one, text, head, subjects, before)}
     places |= {place for place, one in enumerate(said) if _says_of_them(one, text, head, subjects, before)}
     places |= set(_beside(said, places, subjects))
-    places |= set(_gone_on_with(said, places, subjects))
+    places |= set(_gone_on_with(said, places, subjects, is_wide=is_wide))
     if len(places) == len(said):
         return [(0, len(text))] if places else []
     spans = [_without_subject(said, place, places) for place in sorted(places)]
@@ -239,7 +250,9 @@ def _beside(said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subj
             yield from range(min(both), max(both) + 1)
 
 
-def _gone_on_with(said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subject]) -> Iterator[int]:
+def _gone_on_with(
+    said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subject], *, is_wide: bool
+) -> Iterator[int]:
     """The pieces that go on about what the piece before them is about: by a pronoun, or without a subject."""
     going, was, is_first = "", "", False
     for place in range(1, len(said)):
@@ -252,7 +265,9 @@ def _gone_on_with(said: Sequence[TextPiece], places: set[int], subjects: Sequenc
         was = going
         if is_first and one.sentence == before.sentence and _GOES_ON_CHINESE.match(one.text):
             is_elliptic, named = True, _begins_with(going, subjects)
-        is_rest = one.sentence == before.sentence and _is_fragment(one.text)
+        is_rest = one.sentence == before.sentence and (
+            _is_fragment(one.text) or (is_wide and may_go_on(before.text, one.text))
+        )
         if goes_on and (GOES_ON.match(one.text) or (is_elliptic and named) or is_rest):
             yield place
         else:

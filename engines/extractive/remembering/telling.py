@@ -333,7 +333,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
     if is_handy:
         return ForgetPhrase(bare) if bare != rest or _RECORD.match(rest) or _IN_MEMORY.search(rest) else None
     if _WORK.search(bare) and not _is_remembered(rest):
-        return None
+        return ForgetPhrase(bare, is_sure=False) if is_sure else None
     is_meant = is_sure or _is_remembered(rest) or _OURS.match(rest) or ONLY_HER.match(rest)
     is_plain = _is_remembered(rest) or not (GOES_ON.match(after) or ONLY_HER.match(rest))
     return ForgetPhrase(bare, is_sure=is_plain) if is_meant else None

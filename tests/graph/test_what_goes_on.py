@@ -1,0 +1,102 @@
+"""What goes on about what is to be forgotten, without naming it, is shown and asked about; what is apart stays."""
+
+from collections.abc import Iterator
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+
+from agentic_memory_bank import Memories
+from agentic_memory_bank.engines.extractive.remembering.continuing import may_go_on
+from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
+
+
+@pytest.fixture
+def memories() -> Iterator[Memories]:
+    with Memories(InMemoryStore(), embeddings=HashEmbeddings(64), settings={"recall_timeout": 60.0}) as opened:
+        yield opened
+
+
+def know(memories: Memories, *turns: str) -> None:
+    for number, text in enumerate(turns, 1):
+        memories.remember(text, user="ana", conversation_id="before", end=number == len(turns))
+
+
+def say(memories: Memories, words: str) -> str:
+    output = memories.talk(words, user="ana", conversation_id="now")
+    assert memories.flush(30)
+    return output["messages"][-1].text
+
+
+def left(memories: Memories) -> str:
+    return "\n".join(one["text"] for one in memories.list(user="ana", replaced=True, limit=100).records)
+
+
+@pytest.mark.parametrize(
+    ("turns", "wish", "gone", "kept"),
+    [
+        (
+            ["Got diagnosed with ADHD in March, on 30mg Elvanse now. My cat is Miso."],
+            "forget my ADHD",
+            "Elvanse",
+            "Miso",
+        ),
+        (["I found a mole on my back, appointment 4 May at the clinic."], "forget the mole", "appointment", ""),
+        (["My boss Colin is a pain, owes me two months' pay."], "Forget what I said about my boss", "two months", ""),
+        (
+            ["My gran died in March, funeral was in Cork, and my budget is 5,000."],
+            "forget what I said about my gran",
+            "funeral",
+            "5,000",
+        ),
+        (
+            ["My therapist is called Ruth, I see her tuesdays at 5", "She thinks I should journal"],
+            "forget my therapist",
+            "journal",
+            "",
+        ),
+        (["我确诊了抑郁，在吃舍曲林，每周去一次咨询，我住在杭州"], "忘掉我抑郁的事", "舍曲林", "杭州"),
+        (["我妹妹小茹分手了，情绪很差", "她在成都读研二"], "忘掉我妹妹的事吧", "读研二", ""),
+    ],
+)
+def test_what_goes_on_is_shown_and_goes_with_a_yes(
+    memories: Memories, turns: list[str], wish: str, gone: str, kept: str
+) -> None:
+    know(memories, *turns)
+
+    asked = say(memories, wish)
+    assert gone in asked
+    assert asked.rstrip().endswith(("?", "？"))
+    assert gone in left(memories)
+    say(memories, "Yes." if wish.isascii() else "是的")
+
+    assert gone not in left(memories)
+    assert kept in left(memories)
+
+
+def test_without_a_yes_nothing_goes(memories: Memories) -> None:
+    know(memories, "Got diagnosed with ADHD in March, on 30mg Elvanse now.")
+
+    say(memories, "forget my ADHD")
+    say(memories, "No, leave it.")
+
+    assert "ADHD" in left(memories)
+    assert "Elvanse" in left(memories)
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("I play padel on Mondays", ", my cat is Miso"),
+        ("I'm allergic to nuts", ", Bo hates fish"),
+        ("My sister is pregnant", " and I moved to Oslo"),
+        ("dentist Thursday", ", garage Friday"),
+        ("I see the dentist on Thursday", ", car to the garage on Friday"),
+        ("I have asthma", ", also the car needs new tyres"),
+        ("I have a dog called Rex", ", a cat called Miso"),
+        ("我确诊了抑郁", "，我住在杭州"),
+        ("我在备孕", "，老公在深圳上班"),
+        ("我跟老板吵架了", "，对了，快递到了"),
+    ],
+)
+def test_what_is_of_something_else_does_not_go_on(before: str, text: str) -> None:
+    assert not may_go_on(before, text)

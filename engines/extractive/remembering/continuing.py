@@ -29,22 +29,18 @@ _SPEAKER: Final = lazy_pattern(r"(?:i|we)(?:['’](?:m|ve|d|ll|re))?\b", re.IGNO
 _OBJECT: Final = lazy_pattern(r"\b(?:her|him|them|it)\b(?!['’]s\b)", re.IGNORECASE)
 _TWO: Final = lazy_pattern(r"\b(?:he|she|his|her|him|someone|somebody|together|dating|seeing|met)\b", re.IGNORECASE)
 _DAY: Final = lazy_pattern(
-    r"\b(?:(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?s?|\d{1,2}(?::\d\d| ?[ap]m))\b", re.I
+    r"\b(?:(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?s?|\d{1,2}(?::\d\d| ?[ap]m))\b", re.IGNORECASE
 )
 _ACTS: Final = lazy_pattern(
-    r"\b(?:i|we|he|she|they|it)\b|['’](?:s|m|ve|d|ll|re)\b|\b(?:is|are|was|were|am|has|have|had|got|get|found|did|does|do|will|went|go"
-    r"|need|want|started?|owes?|\w{1,20}ed)\b",
+    r"\b(?:i|we|he|she|they|it)\b|['’](?:s|m|ve|d|ll|re)\b"
+    r"|\b(?:is|are|was|were|am|has|have|had|got|get|found|did|does|do|will|went|go|need|want|started?|owes?|\w{1,20}ed)\b",
     re.IGNORECASE,
 )
 """A clause that says something: behind a bare item of a list stands the next item."""
-_ONESELF_ZH: Final = lazy_pattern(
-    r"\s*(?:不过|但是?|所以|而且|然后|另外|还有|对了|顺便)?(?:我|咱|你|您|俺|(?:今天|明天|昨天|周[一二三四五六日天]|下周|上周)?(?:我|咱)"
-    r"|[^她他，。]{1,4}[说问让叫])"
-)
-_BESIDES_ZH: Final = lazy_pattern(r"\s*(?:另外|还有|对了|顺便|话说|再就是)")
-_NAMED_ZH: Final = lazy_pattern(
-    rf"\s*(?:(?:{_ROLES})(?![的])|[老小阿][\u4e00-\u9fff](?:[在是要说也去来])|(?:房子?|车子?|工作|公司|孩子|猫|狗|预算|房租|工资|婚礼|家里|周末)"
-    r")"
+_APART_ZH: Final = lazy_pattern(
+    r"(?:不过|但是?|所以|而且|然后)?(?:另外|还有|对了|顺便|话说|再就是|你|您|俺|(?:今天|明天|昨天|周[一二三四五六日天]|下周|上周)?(?:我|咱)"
+    r"|[^她他，。]{1,4}[说问让叫]|[老小阿][\u4e00-\u9fff][在是要说也去来]"
+    rf"|(?:{_ROLES})(?!的)|(?:房子?|车子?|工作|公司|孩子|猫|狗|预算|房租|工资|婚礼|家里|周末))"
 )
 
 
@@ -59,7 +55,7 @@ def may_go_on(before: str, text: str) -> bool:
         return False
     plain = _JOINED.sub("", text, count=1)
     if is_cjk(text):
-        return not any(pattern.match(plain) for pattern in (_ONESELF_ZH, _BESIDES_ZH, _NAMED_ZH))
+        return _APART_ZH.match(plain) is None
     if _AND.match(plain) or _APART.match(plain) or _ACTS.search(before) is None:
         return False
     if _SPEAKER.match(plain):

@@ -38,6 +38,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     antecedents,
     changes,
     clauses,
+    continuing,
     deletion,
     drafts,
     edits,
@@ -45,6 +46,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     extraction,
     insights,
     life,
+    open_points,
     passed_on,
     picks,
     queries,
@@ -184,6 +186,13 @@ OTHERS: dict[str, Callable[[str], object]] = {
     ),
     "engines.extractive.remembering.antecedents.is_of_known": lambda text: antecedents.is_of_known(
         fact(f"Arlo can't have {text}"), [turn(text)], turn(text)
+    ),
+    "engines.extractive.remembering.continuing.may_go_on": lambda text: [
+        continuing.may_go_on("I found a mole", text),
+        continuing.may_go_on(text, "on 30 mg now"),
+    ],
+    "engines.extractive.remembering.open_points.still_to_do": lambda text: open_points.still_to_do(
+        [f"still to do: {text}", "done with it", f"booked {text}"]
     ),
     "engines.extractive.support.may_answer": lambda text: support.may_answer(text[::2], text[1::2]),
     "engines.extractive.support.tells": lambda text: support.tells(text[::3], text[1::3], text[2::3]),

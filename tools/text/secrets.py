@@ -29,7 +29,8 @@ _NAMED: Final = (
 )
 _WORD: Final = rf"{_NAMED}|tokens?(?! (?:limit|budget|count|window|size|usage|cost))"
 _CHINESE_WORD: Final = (
-    r"密码|密碼|口令|验证码|驗證碼|密钥|私钥|令牌|助记词|安全码|支付码|卡号|登录码|暗号|门禁码|解锁码|激活码|授权码"
+    r"密[码碼](?![锁鎖箱学](?![^，。]{0,10}\d))|口令|验证码|驗證碼"
+    r"|密钥|私钥|令牌|助记词|安全码|支付码|卡号|登录码|暗号|门禁码|解锁码|激活码|授权码"
 )
 _CHINESE_FIRST: Final = "".join(sorted({word[0] for word in _CHINESE_WORD.split("|")}))
 _TYPED: Final = r"(?<![A-Za-z0-9])[A-Za-z0-9][\w@#$%&!.+-]{1,60}"

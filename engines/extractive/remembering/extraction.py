@@ -19,6 +19,7 @@ from agentic_memory_bank.engines.extractive.remembering.antecedents import (
     is_of_known,
     understood,
 )
+from agentic_memory_bank.engines.extractive.remembering.around_questions import stated_beside
 from agentic_memory_bank.engines.extractive.remembering.drafts import SaidSentence, fact_of, owner_of_turn
 from agentic_memory_bank.engines.extractive.remembering.passed_on import passed_on
 from agentic_memory_bank.engines.extractive.remembering.picks import picked
@@ -28,7 +29,6 @@ from agentic_memory_bank.engines.extractive.remembering.statements import (
     is_asking,
     is_statement,
     says_enough,
-    stated_first,
 )
 from agentic_memory_bank.engines.extractive.remembering.statements import only_tells_to_forget as tells_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS, is_order, own_words
@@ -261,9 +261,9 @@ def _statements(turn: Turn, said: Sequence[SaidSentence]) -> Iterator[SaidSenten
 
 
 def _told_first(sentence: SaidSentence) -> SaidSentence:
-    """A sentence without the question or the guess it ends with, where it tells something before that."""
-    told = stated_first(sentence.text)
-    return SaidSentence(told, (sentence.span[0], sentence.span[0] + len(told))) if told else sentence
+    """A sentence without what it asks or supposes, where it tells something before or behind that."""
+    start, end = stated_beside(sentence.text) or (0, len(sentence.text))
+    return SaidSentence(sentence.text[start:end], (sentence.span[0] + start, sentence.span[0] + end))
 
 
 def _together(turn: Turn, said: Sequence[SaidSentence], earlier: Sequence[Turn]) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ from agentic_memory_bank.engines.extractive.reading.attributes import claims_of,
 from agentic_memory_bank.engines.extractive.reading.phrases import ENDS_ASKING
 from agentic_memory_bank.engines.extractive.remembering.changes import replaced
 from agentic_memory_bank.engines.extractive.remembering.extraction import select
+from agentic_memory_bank.engines.extractive.remembering.open_points import still_to_do
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, key_terms
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement
 from agentic_memory_bank.engines.own_words import own_words
@@ -37,22 +38,27 @@ MOST_FIGURES: Final = 12
 _DECISION: Final = lazy_pattern(
     r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|chose|picked)|let'?s go with|(?:i|we)(?:'ll"
     r"| will) (?:take|go with)"
-    r"|(?:it's|that's) (?:decided|settled)|the decision is)\b|决定|就选|选定|定了|确定(?:了|用|选)",
-    re.IGNORECASE,
-)
-_TO_DO: Final = lazy_pattern(
-    r"\b(?:(?:i|we) (?:still )?(?:need|have) to|to-?do|still (?:open|missing|to be)|next step|follow up on)\b|还需要"
-    r"|还要|待办|下一步|还没",
+    r"|(?:it's|that's) (?:decided|settled)|the decision is)\b|决定|就选|选定|定了|确定(?:了|用|选)"
+    r"|\A(?:那|行|好|可以|嗯|[，,\s]){1,4}(?:就|还是|用|选)[^，。？?]{1,14}(?:吧|了)?\W*\Z",
     re.IGNORECASE,
 )
 _GOAL: Final = lazy_pattern(
     r"\b(?:i|we)(?:'m|'re| am| are)? (?:now |currently |just )?(?:planning|organi[sz]ing|preparing|trying to|working on"
-    r"|writing|building|saving (?:up )?for|training for|hoping to|want(?:ing)? to|would like to|getting married)\b"
+    r"|writing|building|saving (?:up )?for|training for|hoping to|want(?:ing)? to|would like to|getting married"
+    r"|moving (?:to|house|in|out)|renovating|redoing|doing up|house[- ]hunting|looking for an?|applying (?:for|to)"
+    r"|having a baby|hosting|throwing a|opening a|revising for|studying for)\b"
+    r"|\b(?:i|we) (?:need|could use|could do with|want) (?:some |your |a bit of |a little )?help\b"
     r"|\bi'd like to\b|\b(?:my|our) (?:goal|aim|plan) is\b|\bhelp me (?:to )?(?:plan|organi[sz]e|prepare|write|build)\b"
-    r"|我们?(?:正在|在|想要?|打算|准备|计划|要)(?:筹备|准备|办|写|做|学|考|装修|开|买|去|减)|目标是",
+    r"|我们?(?:正在|在|想要?|打算|准备|计划|要)(?:筹备|策划|规划|组织|安排|准备|办|写|做|学|考|装修|开|买|卖|租|搬|换|找|申请|去|减)|目标是"
+    r"|帮我们?(?:策划|规划|安排|筹备|准备|组织)",
     re.IGNORECASE,
 )
 _ASKED: Final = lazy_pattern(rf"{ENDS_ASKING}|[吗呢]\W*+$")
+_FRAMES: Final = lazy_pattern(
+    r"\b(?:budget|deadline|due (?:on|by)|have to be)\b|预算|截止|期限|工期|之前(?:要|必须)", re.IGNORECASE
+)
+"""What everything else has to keep within, however long ago it was said."""
+_FIGURE_ZH: Final = lazy_pattern(r"[一二两三四五六七八九十百千]{1,6}[百千万亿]")
 _THING: Final = lazy_pattern(r"\b(?:my|our|the|an?|for|of) ([\w'-]+)(?: ([\w'-]+))?", re.IGNORECASE)
 
 
@@ -65,7 +71,7 @@ def standing(turns: Sequence[Turn], max_tokens: int) -> Digest:
     """
     topic = tuple(_topic(turns))
     goal, room = _fitting(_first(turns, _GOAL), max_tokens - estimate_tokens(" ".join(topic)), max_tokens // 3)
-    open_, room = _fitting(_open(turns), room, room // 3)
+    open_, room = _fitting([one for one in _open(turns) if one not in goal], room, room // 3)
     decisions, room = _fitting(_latest(turns, _DECISION), room, room // 2)
     told = {*goal, *open_, *decisions}
     facts, _ = _fitting(_facts(turns, told, room), room, room)
@@ -96,7 +102,7 @@ def _terms(turn: Turn) -> dict[str, float]:
         things = {word.casefold() for pair in _THING.findall(sentence) for word in pair}
         things.update(name.casefold() for name in names_and_numbers(sentence))
         counts = ASKED if is_asking(sentence) else 1.0
-        for term in key_terms(sentence):
+        for term in (one for one in key_terms(sentence) if not one[0].isdigit()):
             found[term] = max(found.get(term, 0.0), counts + NAMED * (term.casefold() in things))
     return found
 
@@ -116,15 +122,17 @@ def _facts(turns: Sequence[Turn], told: Container[str], room: int) -> list[str]:
         if ours and not any(same_attribute(a, b) for k in kept for a in ours for b in claims_of(k.words, k.speaker)):
             kept.append(fact)
             room -= 0 if fact.words in told else estimate_tokens(fact.words)
-        elif not ours and len(figures) < MOST_FIGURES and _has_figure(fact):
+        elif not ours and _has_figure(fact) and (len(figures) < MOST_FIGURES or _FRAMES.search(fact.words)):
             figures.append(fact)
         if room < 0:
             break
+    figures.sort(key=lambda fact: _FRAMES.search(fact.words) is None)
     return [fact.words for fact in (*kept, *figures) if fact.words not in told]
 
 
 def _has_figure(fact: Fact) -> bool:
-    return any(name[0].isdigit() for name in names_and_numbers(fact.words))
+    is_figure = any(name[0].isdigit() for name in names_and_numbers(fact.words))
+    return is_figure or _FIGURE_ZH.search(fact.words) is not None
 
 
 def _latest(turns: Sequence[Turn], pattern: re.Pattern[str]) -> list[str]:
@@ -145,7 +153,7 @@ def _holding(turns: Sequence[Turn], pattern: re.Pattern[str]) -> list[str]:
 def _open(turns: Sequence[Turn]) -> list[str]:
     """Questions of the last turn, and what the user says is still to be done."""
     last = [s for s in _said(turns[-1]) if _ASKED.search(s) and not is_greeting(s)] if turns else []
-    return list(dict.fromkeys((*last, *_latest(turns, _TO_DO))))
+    return list(dict.fromkeys((*last, *still_to_do([s for t in turns if t.role == "user" for s in _said(t)]))))
 
 
 def _said(turn: Turn) -> list[str]:

@@ -11,7 +11,7 @@ from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.remembering.chatter import is_chatter
 from agentic_memory_bank.engines.extractive.remembering.gossip import OPENING, is_gossip
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
-from agentic_memory_bank.engines.extractive.remembering.supposing import GUESSES, supposed_from
+from agentic_memory_bank.engines.extractive.remembering.supposing import supposed_from
 from agentic_memory_bank.engines.extractive.remembering.telling import told_to_forget
 from agentic_memory_bank.engines.own_words import ORDERS
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -33,8 +33,6 @@ _SHORT_ZH: Final = 30
 """The same in Chinese characters."""
 END: Final = 16
 """Characters at the end of a sentence in which Chinese asks."""
-_TOLD_AT_LENGTH: Final = 150
-"""Characters after which a guess takes nothing back of what was told before it."""
 LONGEST_MOOD: Final = 80
 """Characters of a sentence that tells of nothing but today."""
 LONGEST_MOOD_ZH: Final = 24
@@ -114,7 +112,7 @@ _REQUEST: Final = lazy_pattern(
     r"|four|five|six|ten|a few|how|what|something|dot|happy birthday|[\d'\"]|\w+ (?:in|to|into|like|from)\b))",
     re.IGNORECASE,
 )
-_ASKED_INSIDE: Final = lazy_pattern(
+ASKED_INSIDE: Final = lazy_pattern(
     r"[,;] (?:(?:so|please|pls|just|can you|could you) )*(?:(?:draft|write|translate|proofread|compose) (?:for )?"
     r"(?:me|him|her|them|us) (?:an?|the|one|some|two|three)"
     r"|make (?:it|this) (?:a bit |a little )?(?:(?:short|nic|polit|simpl|clear|soft|warm|kind)er|less \w+y))\b",
@@ -143,9 +141,10 @@ _WISH: Final = lazy_pattern(
 _LEAVING: Final = lazy_pattern(
     OPENING + r"(?![^.!?\n]{0,30}:)(?:(?:that's|that'll|that is) (?:me|all|it|do)"
     r"|(?:off|going|gonna|gotta|got to|have to|heading) (?:to|go|home|run|dash|head|try|sleep)\b"
-    r"|bed\b|night|nope|no(?! (?!need|luck|idea|way|worr|rush|thank|more|time|clue|problem|doubt|use|sense|point|one)"
+    r"|(?:bed|night|nope)\b"
+    r"|no\b(?! (?!need|luck|idea|way|worr|rush|thank|more|time|clue|problem|doubt|use|sense|point|one)"
     r"\w+ (?:on|in|at|for|after|before|during|until|near|under)\b)"
-    r"|yes|yep|yeah|thanks?(?: you)?|cheers|bye|talk soon|you are|(?:my )?shift starts"
+    r"|(?:yes|yep|yeah|thanks?(?: you)?|cheers|bye)\b|talk soon|you are|(?:my )?shift starts"
     r"|(?:行|得|先这样|晚安|没事|拜拜?|下班|我去|好)(?![^!?。]{0,24}(?:\d|还有|另外|记[着得住])))[^!?。]{0,24}\W*$",
     re.IGNORECASE,
 )
@@ -194,7 +193,7 @@ _GENERIC: Final = lazy_pattern(r"\b(?:if|when|unless|once|before|after|until) yo
 """Where "you" is anybody."""
 _JOINT: Final = lazy_pattern(r"[,;]|\s(?=(?:so|and|but|because|cos|no)\s)", re.IGNORECASE)
 """Where a sentence goes over to its next clause."""
-_JOINT_ZH: Final = lazy_pattern(r"(?<=[\u3400-\u9fff\d])[ ,](?=[\u3400-\u9fff])")
+JOINT_ZH: Final = lazy_pattern(r"(?<=[\u3400-\u9fff\d])[ ,](?=[\u3400-\u9fff])")
 """The same in Chinese that is typed with spaces or half-width commas."""
 _EXCLAIMS: Final = lazy_pattern(
     r"[,;]? ?\b(?:(?:would|can|could) you (?:credit|believe|imagine) (?:it|that|this)|would you believe"
@@ -224,7 +223,7 @@ _HEARSAY: Final = lazy_pattern(
 )
 """What somebody else says of the world, or of the speaker."""
 _SOMEBODY: Final = lazy_pattern(
-    r"\b(?:she|her|he|him|his|they|them)\b"
+    r"\b(?:she|her|he|him|his|they|them)\b|\b(?:two|three|four|five|six|seven|eight|nine|ten|both|\d{1,3}) of us\b"
     r"|\b(?:told|gave|sent|\w{2,20}ed(?: on| with| for| to)?) us\b|\bso we\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
     re.IGNORECASE,
@@ -235,6 +234,12 @@ _DOES: Final = lazy_pattern(
     r"[A-Z][a-z]{1,20}(?:'s| is| will be) \w{2,15}ing (?:the|our|my|all|for|at|in|with)\b"
 )
 """Who does what, named by the first word alone: "Marta is doing the catering."."""
+_IS_NOW: Final = lazy_pattern(
+    r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|noon|midnight)\b)[^.!?]{0,30}"
+    r"\b(?:now|from now on|instead|these days|any ?more|again)\b",
+    re.IGNORECASE,
+)
+"""A new value, of which few words say enough: "retro's at 3 now"."""
 _WORLD: Final = lazy_pattern(
     r"\bthe (?:\w+ )?(?:capital|population|currency|president|prime minister|largest|highest|longest|tallest|deepest)"
     r" (?:\w+ )?(?:of|in) [A-Z]",
@@ -261,7 +266,7 @@ def is_asking(sentence: str) -> bool:
         return True
     if _WISH.search(plain) or is_wish:
         return False
-    if _REQUEST.match(plain) or _EMBEDDED.match(plain) or _ASKED_INSIDE.search(plain):
+    if _REQUEST.match(plain) or _EMBEDDED.match(plain) or ASKED_INSIDE.search(plain):
         return True
     if _POLITE.search(plain) and not is_personal(plain):
         return True
@@ -309,26 +314,6 @@ def only_tells_to_forget(text: str, *, surely: bool) -> bool:
     return told is not None and told.is_plain and (told.is_sure or not surely)
 
 
-def stated_first(sentence: str) -> str:
-    """What a sentence states before it goes on to ask or to suppose something; empty where it does neither, or nothing.
-
-    "We keep an orange cat in the dorm, if the warden finds out I'm done for" keeps the cat.
-    """
-    asks, supposed = is_asking(sentence), supposed_from(sentence)
-    if not asks and supposed is None:
-        return ""
-    inside = _ASKED_INSIDE.search(sentence)
-    end = inside.start() + 2 if inside else len(sentence) if asks or supposed is None else supposed
-    cut = max(0, *(sentence.rfind(mark, 0, end) for mark in ("，", "；", ", ", "; ")))
-    if not cut:
-        cut = max((found.start() for found in _JOINT_ZH.finditer(sentence) if found.start() < end), default=0)
-    if not asks and cut < _TOLD_AT_LENGTH and not GUESSES.match(sentence[cut:]):
-        return ""
-    told = sentence[:cut]
-    is_own = is_cjk(told) or phrases.SINGULAR.search(told) or phrases.WE.search(told) or names_and_numbers(f"so {told}")
-    return told if is_own and is_statement(told) and says_enough(told) else ""
-
-
 def is_aside(sentence: str) -> bool:
     """Whether a sentence beside a question only says why it is asked: "It's gone clean out of my head."."""
     plain = sentence.replace("’", "'").strip()
@@ -345,7 +330,7 @@ def says_enough(text: str, *, is_resolved: bool = False) -> bool:
         is_resolved: Whether it is known of whom or what, who are named nowhere in it: "She works for a bank."
     """
     terms = len(set(tokenize(text))) + is_resolved
-    if phrases.BRIEF.match(text.replace("’", "'")) or _DOES.match(text):
+    if phrases.BRIEF.match(text.replace("’", "'")) or _DOES.match(text) or _IS_NOW.search(text):
         return terms >= LEAST_SPECIFIC
     if names_and_numbers(phrases.OPENING.sub("", text)):
         return terms >= LEAST_SPECIFIC

@@ -700,6 +700,8 @@ def test_a_consolidation_that_is_cut_off_leaves_each_group_as_it_was_or_done(
     [
         ("Budget: $10,000", "Budget increased to $12,000", "Final budget: $15,000"),
         ("预算：10000元", "预算增加到12000元", "最终预算：15000元"),
+        ("预算是一万", "预算加到一万二", "最终预算一万五"),
+        ("装修预算10万", "装修预算提高到12万", "最后装修预算15万"),
     ],
 )
 def test_notes_of_a_value_that_changes_are_drawn_together_into_the_last(make: Make, notes: tuple[str, ...]) -> None:

@@ -33,7 +33,9 @@ VERB: Final = lazy_pattern(
 """A subject or a verb: a clause with one says something by itself, and is no mere item of a list."""
 _DATE: Final = lazy_pattern(r"\d{1,2}月\d{1,2}[号日]?|\d{1,4}[年月号日]|\b\d{1,2}(?:st|nd|rd|th)\b", re.IGNORECASE)
 """Figures of a date, which are no amount."""
-_TURNING: Final = lazy_pattern(r"[改换变调搬涨降掉升减加](?:成|到|为|在|至)了?|现在|原来|以后|不能|不给")
+_TURNING: Final = lazy_pattern(
+    r"(?:提高|增加|降低|减少|压缩|追加|扩大|缩短|延长|缩减|[改换变调搬涨降掉升减加])(?:成|到|为|在|至)了?|最终|最后|现在|原来|以后|不能|不给"
+)
 """Words of a change that say nothing of what changes."""
 _AMOUNT: Final = lazy_pattern(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|forty|fifty|sixty|seventy|eighty"

@@ -32,10 +32,14 @@ _ENGLISH: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _CHINESE: Final = lazy_pattern(
-    r"\W{0,3}(?P<newest>最终|最新|新的?|现在的?|目前的?)?(?P<label>[\u4e00-\u9fff]{2,6}?)"
-    r"(?:[:：](?P<now>现在)?|(?P<changed>(?:已经?)?(?:增加|提高|减少|调整|上调|下调|降低|降|涨|改)(?:到|为|至|成)|现在是))"
+    r"\W{0,3}(?P<newest>最终|最后|最新|新的?|现在的?|目前的?)?(?P<label>[\u4e00-\u9fff]{2,6}?)"
+    r"(?:[:：](?P<now>现在)?|(?P<changed>(?:已经?)?(?:增加|提高|减少|调整|上调|下调|降低|追加|压缩|降|涨|加|减|升|改)(?:到|为|至|成)"
+    r"|现在是)|[是为](?=\D?[\d一二两三四五六七八九十百千])|(?<=[\u4e00-\u9fff]{2})(?=\d|[一二两三四五六七八九十]{1,3}[百千万亿]))"
     r"(?P<value>\S[^\n:：]{0,30})"
 )
+
+_FIGURE_ZH: Final = lazy_pattern(r"[零一二两三四五六七八九十百千万亿半]{2,8}[元块人个位]?\W{0,2}")
+"""A figure in Chinese words: 一万二."""
 
 
 class LabelledValue(NamedTuple):
@@ -68,4 +72,5 @@ def labelled(words: str) -> LabelledValue | None:
 def _is_figure(value: str) -> bool:
     """Whether a value is a figure or a date with its unit, and nothing else."""
     is_short = len(value.split()) <= MOST_OF_VALUE and sum(map(is_cjk, value)) <= 2 * MOST_OF_VALUE
-    return is_short and _PROSE.search(value) is None and bool(values_of(value))
+    is_figure = _FIGURE_ZH.fullmatch(value) is not None or bool(values_of(value))
+    return is_short and _PROSE.search(value) is None and is_figure

@@ -16,6 +16,7 @@ from agentic_memory_bank.engines.extractive.forgetting import (
     held_of,
     in_other_words,
     only_asks,
+    parts_like,
     parts_meant,
     people_meant,
     roots_of,
@@ -188,7 +189,7 @@ def near(
     least = max(SHARE * max(chances, default=0.0), LIKELY if wish.is_sure else SURELY)
     likely = sorted(zip(chances, told, strict=True), key=lambda one: -one[0])[:SMALL]
     subjects = subjects_of(about)
-    spans = {one.record["id"]: _spans_of(one.record, subjects) for chance, one in likely if chance >= least}
+    spans = {one.record["id"]: _spans_of(one.record, subjects, about) for chance, one in likely if chance >= least}
     for id, more in _same_matter(everything, about, spans):
         spans[id] = [*spans.get(id, ()), *more]
     spans.update(
@@ -249,11 +250,12 @@ def _same_matter(
             yield from spans
 
 
-def _spans_of(record: Record, subjects: Sequence[Subject]) -> list[Span]:
+def _spans_of(record: Record, subjects: Sequence[Subject], about: str) -> list[Span]:
     """The clauses of a memory that hold a word of what is to be forgotten, or one near it; all of it without."""
     alone = [Subject((group,)) for subject in subjects for group in subject.groups]
     others = in_other_words(subjects)
     spans = parts_meant(record, alone, is_wide=True) or parts_meant(record, others, is_wide=True)
+    spans = spans or (parts_like(record["text"], about) if is_cjk(about) else [])
     return with_whom(record["text"], spans) if spans else [(0, len(record["text"]))]
 
 

@@ -4,7 +4,7 @@ Short: the door to eleven modules of `remembering`, for the stages that delete.
 """
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import JUST_BEFORE, LOOKED_BACK, antecedent
-from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_meant, with_whom
+from agentic_memory_bank.engines.extractive.remembering.deletion import echoes_in, parts_like, parts_meant, with_whom
 from agentic_memory_bank.engines.extractive.remembering.replies import is_no, is_yes
 from agentic_memory_bank.engines.extractive.remembering.statements import only_asks
 from agentic_memory_bank.engines.extractive.remembering.subjects import (
@@ -53,6 +53,7 @@ __all__ = [
     "not_kept_in",
     "offers_to_keep",
     "only_asks",
+    "parts_like",
     "parts_meant",
     "people_meant",
     "places_of",

@@ -73,6 +73,44 @@ def test_what_goes_on_is_shown_and_goes_with_a_yes(
     assert kept in left(memories)
 
 
+@pytest.mark.parametrize(
+    ("said", "wish", "gone", "kept"),
+    [
+        ("老公失业了 女儿考上一中了", "老公失业的事别记", "失业", "一中"),
+        ("我妹离婚了 我考过了会计证", "忘掉我妹离婚的事", "离婚", "会计证"),
+        ("老伴儿走三年了,儿子在大连,闺女嫁沈阳了", "老伴儿走了那事儿别记着了", "走三年", "大连"),
+        (
+            "My sister's getting divorced and I passed my exams",
+            "please forget my sister's divorce",
+            "divorced",
+            "passed my exams",
+        ),
+        (
+            "My sister's getting divorced & I passed my exams",
+            "please forget my sister's divorce",
+            "divorced",
+            "passed my exams",
+        ),
+        (
+            "My sister's getting divorced\nI passed my exams",
+            "please forget my sister's divorce",
+            "divorced",
+            "passed my exams",
+        ),
+    ],
+)
+def test_what_stands_beside_it_without_a_comma_stays(
+    memories: Memories, said: str, wish: str, gone: str, kept: str
+) -> None:
+    know(memories, said)
+
+    if say(memories, wish).rstrip().endswith(("?", "？")):
+        say(memories, "Yes." if wish.isascii() else "是的")
+
+    assert gone not in left(memories)
+    assert kept in left(memories)
+
+
 def test_without_a_yes_nothing_goes(memories: Memories) -> None:
     know(memories, "Got diagnosed with ADHD in March, on 30mg Elvanse now.")
 

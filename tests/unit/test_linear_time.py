@@ -49,6 +49,7 @@ from agentic_memory_bank.engines.extractive.remembering import (
     open_points,
     passed_on,
     picks,
+    pieces,
     queries,
     resolution,
     standing,
@@ -191,6 +192,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
         continuing.may_go_on("I found a mole", text),
         continuing.may_go_on(text, "on 30 mg now"),
     ],
+    "engines.extractive.remembering.pieces.text_pieces": lambda text: list(pieces.text_pieces(text, 0, len(text))),
+    "engines.extractive.remembering.deletion.parts_like": lambda text: deletion.parts_like(text[::2], text[1::2][:90]),
     "engines.extractive.remembering.open_points.still_to_do": lambda text: open_points.still_to_do(
         [f"still to do: {text}", "done with it", f"booked {text}"]
     ),
@@ -229,7 +232,6 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.deletion.stretches_meant": lambda text: deletion.stretches_meant(
         text, 0, "", subjects.subjects_of("my tea")
     ),
-    "engines.extractive.remembering.deletion.text_pieces": lambda text: list(deletion.text_pieces(text, 0, len(text))),
     "engines.extractive.remembering.deletion.with_whom": lambda text: deletion.with_whom(
         text, [one.span for one in deletion.text_pieces(text, 0, len(text))][::2]
     ),

@@ -21,6 +21,7 @@ from agentic_memory_bank.engines.extractive.remembering.amendments_chinese impor
 from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, is_supposed
 from agentic_memory_bank.engines.extractive.remembering.rejected import SCRATCHES, rejected_in
+from agentic_memory_bank.engines.extractive.remembering.supposing import supposed_from
 from agentic_memory_bank.engines.extractive.remembering.value_patterns import EMPTY, KIND_PATTERNS, kinds_in, rest_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -64,6 +65,7 @@ _TURNED: Final = lazy_pattern(
 """How they say that it is another one now."""
 _BEGINS_ANEW: Final = lazy_pattern(r"\A\W*(?:(?:and|so|but|now|then) )*(?:i|we|he|she|you)\b", re.IGNORECASE)
 """Somebody of whom more is told: "I pay 40 now" is news."""
+_CALLS_IT: Final = lazy_pattern(r"\A\W*(?:it|that|this|they|them|these|those)\b", re.IGNORECASE)
 _PARTS: Final = lazy_pattern(r"(?:(?!\s(?:so|because|since|but|as)\s|\s[-–—]\s)[^,;:.!\n]|[.:,](?=\d))+", re.IGNORECASE)
 """The parts of a correction, of which one is the new value; the others say why."""
 _JOINED: Final = lazy_pattern(r"\A\s*(?:so|because|since|but|as|and|it's|–|—|-)\s+", re.IGNORECASE)
@@ -134,7 +136,7 @@ def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Ame
         before: What the same person said before it, oldest first.
         is_answer: Whether it answers a question, so that a bare value is what was asked for.
     """
-    if len(said) > LONGEST or QUESTION_END.search(said.strip()):
+    if len(said) > LONGEST or QUESTION_END.search(said.strip()) or supposed_from(said) is not None:
         return None
     if _ENDS_STORY.match(said):
         last = max((place for place, one in enumerate(before) if one.strip()), default=0)
@@ -347,7 +349,14 @@ def _of_value(said: str) -> Matcher | None:
         return None  # of further values the others say why
     if not takes_back and (any(map(_BEGINS_ANEW.match, parts)) or _SUBJECT.match(said)):
         return None
+    if not takes_back and any(map(_names_a_thing, parts[: parts.index(part)])):
+        return None
     return _holder(KIND_PATTERNS[kinds_in(part)[0]], besides=part)
+
+
+def _names_a_thing(part: str) -> bool:
+    """Whether a part before the value names what it is a value of: "gym's gone up, 45 a month now"."""
+    return bool(rest_of(part)) and _CALLS_IT.match(part) is None
 
 
 def _says_why(part: str) -> bool:

@@ -27,11 +27,15 @@ _DAY: Final = lazy_pattern(
     r"|(?:下{1,2}|这|本)个?(?:周|星期|礼拜|月)|[明后]天|大后天|[月年]底"
 )
 _CLOCK: Final = lazy_pattern(
-    r"(?:早上|上午|中午|下午|晚上|傍晚|凌晨)?[\d一二两三四五六七八九十]{1,3}(?:[:：]\d{2}|点[半钟一二三四五\d刻]{0,3}分?)"
+    r"(?:早上|上午|中午|下午|晚上|傍晚|凌晨)?[\d一二两三四五六七八九十]{1,3}(?:[:：]\d{2}|点[半钟一二三四五六七八九十\d刻]{0,4}分?)"
 )
 _AMOUNT: Final = lazy_pattern(
-    r"[\d一二两三四五六七八九十百千万亿半][\d.,一二两三四五六七八九十百千万亿半]*[个块元人位名斤公里岁桌间套平万千百]{0,3}"
+    r"[\d一二两三四五六七八九十百千万亿半][\d.,一二两三四五六七八九十百千万亿半]*+(?![号日月点年:：])"
+    r"[个块元人位名斤公里岁桌间套平万千百]{0,3}"
 )
+_UNIT: Final = lazy_pattern(r"(?:公斤|公里|[个块元人位名斤岁桌间套平])\Z")
+_REPLACES: Final = lazy_pattern(r"改|换|推|提前|挪|延|调|还是|不是|[说记搞弄看写打]错")
+"""How a value is put in the place of another one, whatever is said before it."""
 _WORD: Final = r"[\u4e00-\u9fffA-Za-z]"
 _TO: Final = r"(?:去|飞|回|搬到|换到|改到|挪到|改在|定在|订在|安排在|放在|改去|换去)"
 _SLOTS: Final = (
@@ -83,7 +87,12 @@ def amended_in_chinese(said: str, *, is_answer: bool) -> Matcher | None:
     by_form = [(part, pattern) for part in parts for pattern in (_AMOUNT, _CLOCK, _DAY) if _is_only(part, pattern)]
     if by_form:
         part, pattern = by_form[-1]
-        return None if _others_speak(parts, part) else _holder(pattern, _value(part, pattern))
+        if _others_speak(parts, part):
+            return None
+        if not _REPLACES.search(part) and any(map(_names_a_thing, parts[: parts.index(part)])):
+            unit = _UNIT.search(_value(part, pattern))
+            return _of_unit(unit[0], _value(part, pattern)) if unit and pattern is _AMOUNT else None
+        return _holder(pattern, _value(part, pattern))
     open_ = _SLOTS if takes_back else _SLOTS_TURNED
     slots = [(part, slot) for part in parts for slot in open_ if slot[0].match(_plain(part))]
     if slots:
@@ -102,6 +111,16 @@ def _is_only(part: str, pattern: re.Pattern[str]) -> bool:
     """Whether a part says nothing but a value of a kind."""
     found = pattern.search(part)
     return found is not None and not _FILLER.sub("", part[: found.start()] + part[found.end() :]).strip("半")
+
+
+def _names_a_thing(part: str) -> bool:
+    """Whether a part before the value names what it is a value of: 车险涨了，现在四千二."""
+    return len(_FILLER.sub("", part)) > 1
+
+
+def _of_unit(unit: str, besides: str) -> Matcher:
+    """Of the same unit: after 人少了，减到10桌 other tables, and no days or weights."""
+    return _holder(re.compile(rf"[\d一二两三四五六七八九十百千万半]{{1,8}}{unit}"), besides)
 
 
 def _value(part: str, pattern: re.Pattern[str]) -> str:

@@ -15,7 +15,7 @@ LONGEST: Final = 160
 """Characters of a clause that is read; a longer one tells enough to stand alone."""
 
 _JOINED: Final = lazy_pattern(r"\A[\s,;:，；：、—–-]{0,6}(?:(?:but|so|plus|and (?=the\b))\s{0,3})?")
-_AND: Final = lazy_pattern(r"\A\s{0,3}and\b", re.IGNORECASE)
+_AND: Final = lazy_pattern(r"\A\s{0,3}(?:and\b|&)", re.IGNORECASE)
 _WORD: Final = lazy_pattern(r"[A-Za-z][\w'’-]*")
 _ROLES: Final = "|".join(sorted((re.escape(one) for one in ROLE_NAMES), key=len, reverse=True))
 _APART: Final = lazy_pattern(

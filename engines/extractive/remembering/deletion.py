@@ -3,40 +3,34 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
 from agentic_memory_bank.engines.extractive.remembering.continuing import may_go_on
-from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, roots_of
+from agentic_memory_bank.engines.extractive.remembering.pieces import (
+    NO_SUBJECT,
+    VERB_INSIDE,
+    VERBS,
+    TextPiece,
+    text_pieces,
+)
+from agentic_memory_bank.engines.extractive.remembering.subjects import Subject, held_of, roots_of
 from agentic_memory_bank.state.records import Record
 from agentic_memory_bank.tools.text.attribution import USER, attributed, unattributed
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
-from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.spans import Span, merged
 
-_SHORT: Final = 2
-"""Words of a piece that is read with the one before it, such as an item of a list."""
-_SHORT_CHINESE: Final = 3
-"""The same in characters."""
 _FRAGMENT: Final = 7
 """Words of a piece that may be no clause of its own."""
 _READ: Final = 400
 """Characters before a piece that are read to find what it calls "it"."""
+_MATTER: Final = 2
+"""Characters of what is said of "her": her 病情."""
 _SPLIT: Final = 4
 """Characters from which a Chinese phrase may stand apart in a memory, in words of at least two."""
 
-_CHINESE: Final = lazy_pattern(r"[\u3400-\u9fff]+")
-_BREAK: Final = lazy_pattern(
-    r"(?:[;，；：]|[,:](?!\d))\s*|\s[–—-]{1,3}\s|\s(?=(?:and|but|so|plus)\s)"
-    r"|(?<![,;:，；：])(?=(?:而且|但是|不过|所以|因为|然后))|(?<=[a-z]{2})[.?]{1,3}\s+(?=[a-z]+ )"
-)
-JOINED: Final = lazy_pattern(r"\A\W*(?:(?:and|but|so|plus)\b\W*)*", re.IGNORECASE)
-_OF_ONESELF: Final = lazy_pattern(r"\W*(?:不过|但是?|所以|而且|然后)?(?:我|咱|你|您|[^她他]{1,4}[说问让叫])")
-_AND_I: Final = lazy_pattern(r"\s*and (?:I|me|my \w+)\b", re.IGNORECASE)
-_NAMED: Final = 40
-"""Characters of a piece that may only name one of two: "Sam" in "Sam and I are moving"."""
 GOES_ON: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|because|since|also)\b\W*)*(?:(?:she|he)s?|they|her|his|their|who|whose)(?:'s|'d|'ll|'re|'ve)?\b"
     r"|\W*(?:而且|但是?|所以|因为|还)?[她他](?!们)",
@@ -51,7 +45,6 @@ _GOES_ON_CHINESE: Final = lazy_pattern(
 _MINE: Final = lazy_pattern(r"\A\W*(?:我们?(?:家|的)?|咱们?|那个|这个)?")
 _INTRODUCES: Final = lazy_pattern(r"\A[^，。；]{0,12}有一?[个位]")
 """How somebody is brought up of whom more is said: "社区舞蹈队有个老吴"."""
-_WORD: Final = lazy_pattern(r"\w+(?:'\w+)?")
 _NOTE: Final = lazy_pattern(r" \[(?P<phrase>[^\[\]\n]{1,60}) = [^\[\]\n]{1,40}\]")
 
 
@@ -63,38 +56,6 @@ _KIN: Final = roots_of(
     "mum mom mother dad father sister brother son daughter wife husband aunt uncle cousin niece nephew grandma grandpa"
     " grandmother grandfather boss neighbour neighbor friend girlfriend boyfriend partner landlord colleague"
 )
-
-
-_VERBS: Final = (
-    r"is|are|was|were|am|has|have|had|does|did|will|would|can|could|may|might|must|should|isn't|aren't|wasn't|hasn't"
-    r"|doesn't|didn't|won't|can't|lives?|lived|works?|worked|likes?|liked|loves?|loved|hates?|hated|goes|went|gets?|got"
-    r"|wants?|wanted|needs?|needed|plays?|played|moved|moves|drives?|drove|runs|ran|owns?|takes?|took|makes?|made|says"
-    r"|said|comes?|came|keeps?|kept|eats?|ate|drinks?|drank|studies|studied|teaches|taught|visits?|visited|bought|buys?"
-    r"|pays?|paid|gave|gives|uses?|used|prefers?|started|starts|quit|left|met|sold|sells?|called|calls?|named|charges?"
-    r"|charged|costs?|wears?|wore|speaks?|spoke|asks?|asked|knows?|knew|thinks?|thought|sleeps?|slept|sings?|sang"
-)
-VERB_INSIDE: Final = lazy_pattern(
-    rf"(?<=\w)(?:(?<=I)'(?:m|ve|d|ll)|(?<=[eyt])'(?:s|re|d|ll|ve)(?=\s(?:not|now|a|an|the|in|at|on|\w+ing)\b)"
-    rf"|\s(?:{_VERBS}))\b",
-    re.IGNORECASE,
-)
-"""Where what is said of a subject begins, behind the subject."""
-_NO_SUBJECT: Final = lazy_pattern(
-    rf"(?P<joint>[\s,;]*(?:(?:and|but|then|so)\s+)*)(?:(?:(?:also|then|now|always|never|usually|only"
-    rf"|still)\s+)?(?:{_VERBS})"
-    r"|(?:also|still|always|never|usually|often)\s+\w{2,20}(?:s|ed))\b",
-    re.IGNORECASE,
-)
-"""A piece that leaves its subject out: "and works at a bank"."""
-
-
-class TextPiece(NamedTuple):
-    """A piece of a text, as long as a clause: where it stands, in which sentence, and the roots of its words."""
-
-    span: Span
-    sentence: int
-    text: str
-    roots: frozenset[str]
 
 
 def parts_meant(
@@ -152,9 +113,23 @@ def with_whom(text: str, spans: Sequence[Span]) -> list[Span]:
             found.add(place - 1)
     for place in range(1, len(said)):
         is_beside = place - 1 in found and said[place].sentence == said[place - 1].sentence
-        if is_beside and is_cjk(said[place].text) and not _OF_ONESELF.match(said[place].text):
+        if is_beside and is_cjk(said[place].text) and may_go_on(said[place - 1].text, said[place].text):
             found.add(place)
     return [(0, len(text))] if len(found) == len(said) else [*spans, *(said[place].span for place in sorted(found))]
+
+
+def parts_like(text: str, about: str) -> list[Span]:
+    """The clauses of a Chinese text that share most with what is to be forgotten; none where all share as much.
+
+    Args:
+        text: Text of a memory.
+        about: What is to be forgotten.
+    """
+    speaker, date, _ = unattributed(text)
+    said = list(text_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
+    shared = [held_of(about, one.text) for one in said]
+    most = max(shared, default=0.0)
+    return [one.span for one, share in zip(said, shared, strict=True) if share == most] if min(shared) < most else []
 
 
 def echoes_in(text: str, roots: Collection[str]) -> list[Span]:
@@ -224,7 +199,7 @@ def _says_of_them(one: TextPiece, text: str, head: int, subjects: Sequence[Subje
             for word in words
             if is_cjk(word)
             for at in range(1, _NAME_CHINESE + 1)
-            if len(word) >= at + _SHORT and of_them["what"].startswith(word[at:]) and word[:at] in earlier
+            if len(word) >= at + _MATTER and of_them["what"].startswith(word[at:]) and word[:at] in earlier
         )
         if any(tails):
             return True
@@ -260,7 +235,7 @@ def _gone_on_with(
         goes_on = place - 1 in places or bool(going)
         going = going or (before.text[: _verb(before.text)] if place - 1 in places else "")
         named = any(_all_held(subject, roots_of(going), going) for subject in subjects)
-        is_elliptic = one.sentence == before.sentence and _NO_SUBJECT.match(one.text) is not None
+        is_elliptic = one.sentence == before.sentence and NO_SUBJECT.match(one.text) is not None
         is_first = is_first if going == was else place == 1 or said[place - 2].sentence != before.sentence
         was = going
         if is_first and one.sentence == before.sentence and _GOES_ON_CHINESE.match(one.text):
@@ -285,7 +260,7 @@ def _is_fragment(text: str) -> bool:
     """Whether a piece is no clause of its own and names nothing: ", nine years old"."""
     if is_cjk(text) or names_and_numbers(text) or len(text.split()) > _FRAGMENT:
         return False
-    return not re.search(rf"\b(?:{_VERBS}|I|im|ive|we|you|no|not|dont|its|hes|shes)\b|'", text, re.IGNORECASE)
+    return not re.search(rf"\b(?:{VERBS}|I|im|ive|we|you|no|not|dont|its|hes|shes)\b|'", text, re.IGNORECASE)
 
 
 def _verb(text: str) -> int:
@@ -298,7 +273,7 @@ def _without_subject(said: Sequence[TextPiece], place: int, places: set[int]) ->
     """The stretch of a piece; where the next one goes on with its subject and stays, the subject stays for it."""
     one, (start, end) = said[place], said[place].span
     after = said[place + 1] if place + 1 < len(said) else None
-    shared = _NO_SUBJECT.match(after.text) if after and after.sentence == one.sentence else None
+    shared = NO_SUBJECT.match(after.text) if after and after.sentence == one.sentence else None
     if after is None or shared is None or place + 1 in places or _verb(one.text) == len(one.text):
         return start, end
     return start + _verb(one.text), after.span[0] + len(shared["joint"].rstrip())
@@ -372,25 +347,3 @@ def _stands_apart(phrase: str, text: str) -> bool:
         joined += length if length > 1 else 0
         place += length
     return 2 * joined >= len(phrase)
-
-
-def text_pieces(text: str, start: int, end: int) -> Iterator[TextPiece]:
-    """The clauses of a text, each with what joins it to the one before; items of a list stay together."""
-    for number, (low, high) in enumerate(sentences(text[start:end])):
-        low, high = start + low, start + low + len(text[start + low : start + high].rstrip().rstrip(".!?。！？"))
-        cuts = [low, *(found.start() for found in _BREAK.finditer(text, low, high) if found.start() > low), high]
-        kept = [low]
-        for cut, after in pairwise(cuts[1:]):
-            is_near = cut - kept[-1] <= _NAMED and _AND_I.match(text, cut, after) is not None
-            is_both = is_near and VERB_INSIDE.search(text, kept[-1], cut) is None
-            if not (is_both or _is_short(text[cut:after])):
-                kept.append(cut)
-        for a, b in pairwise((*kept, max(high, low + 1))):
-            yield TextPiece((a, b), number, text[a:b], roots_of(text[a:b]))
-
-
-def _is_short(text: str) -> bool:
-    chinese = sum(map(len, _CHINESE.findall(text)))
-    if chinese or _NO_SUBJECT.match(text):
-        return 0 < chinese <= _SHORT_CHINESE
-    return len(_WORD.findall(JOINED.sub("", text))) <= _SHORT

@@ -100,7 +100,8 @@ def _resolved(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Res
     is_repeated = _words(fact.words) == _words(known.words) and not _of_other_times(fact, known)
     if is_repeated and (_same_source(fact, known) or not is_personal(fact.words)):
         return Resolution("same", (known.id,), reason="It is said in the same words.")
-    if is_personal(fact.words) and are_told_apart(fact.words, known.words):  # "an old dog" may be no other one
+    is_own = is_personal(fact.words) or is_cjk(fact.words)  # which leaves "my" out; "an old dog" may be no other one
+    if is_own and are_told_apart(fact.words, known.words):
         return Resolution("create")
     by_claim = _by_claims(fact, known) if fact.type == known.type else None
     if by_claim is not None:

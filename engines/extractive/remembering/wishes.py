@@ -4,15 +4,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from agentic_memory_bank.engines.extractive.remembering.deletion import (
-    GOES_ON,
-    JOINED,
-    VERB_INSIDE,
-    TextPiece,
-    stretches_meant,
-    text_pieces,
-)
+from agentic_memory_bank.engines.extractive.remembering.deletion import GOES_ON, stretches_meant
 from agentic_memory_bank.engines.extractive.remembering.edits import asks_to_edit
+from agentic_memory_bank.engines.extractive.remembering.pieces import JOINED, VERB_INSIDE, TextPiece, text_pieces
 from agentic_memory_bank.engines.extractive.remembering.statements import is_asking, is_statement, says_enough
 from agentic_memory_bank.engines.extractive.remembering.subjects import WISHING, Subject, roots_of, subjects_of
 from agentic_memory_bank.engines.extractive.remembering.telling import LONGEST, Telling, told_to_forget

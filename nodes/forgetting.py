@@ -122,7 +122,7 @@ class ForgettingListener:
         """
         unkept = list(requests_marked(messages, message))
         words = text_of(message)
-        if (switching := told_to_switch(words)) is not None:
+        if (switching := self._switching(words)) is not None:
             answer = self._switched(switching, chinese=is_cjk(words))
             return ForgettingTurn([*unkept, marked(message), marked(AIMessage(answer))], True)
         wish = wish_in(words) or self._guessed(words)
@@ -133,6 +133,18 @@ class ForgettingListener:
             return ForgettingTurn(unkept, False)
         news = kept_of(message, wish, is_open=forgetting.asks_back(answer)) if wish else None
         return ForgettingTurn([*unkept, news or marked(message), marked(AIMessage(answer))], True, news)
+
+    def _switching(self, words: str) -> Switching | None:
+        """What a message switches memory to; "turn it back on" only where it is off."""
+        if (plain := told_to_switch(words)) is not None:
+            return plain
+        user, project = self.owner
+        back = told_to_switch(words, is_off=True)
+        try:
+            is_off = back is not None and self.records().switches.mode(user, project, self.conversation) != "on"
+        except StorageError:
+            return None
+        return back if is_off else None
 
     def _switched(self, switching: Switching, *, chinese: bool) -> str:
         """Switch memory off or on, and say what holds now."""

@@ -46,6 +46,10 @@ def is_kept(memories: Memories, word: str) -> bool:
         ("Turn your memory off", "turn your memory back on"),
         ("could you pause your memory for now?", "ok, you can remember things again"),
         ("关掉记忆", "把记忆重新打开吧"),
+        ("pls switch off ur memory", "turn it back on"),
+        ("turn your memory off", "ok, switch it on again please"),
+        ("关掉记忆", "重新打开吧"),
+        ("关掉记忆", "可以记了"),
     ],
 )
 def test_memory_is_switched_off_and_on_again_in_plain_words(memories: Memories, off: str, on: str) -> None:
@@ -68,6 +72,8 @@ def test_memory_is_switched_off_and_on_again_in_plain_words(memories: Memories, 
         "From now on don't remember anything I say",
         "从现在起别再记我说的话了",
         "以后我说的话都别记",
+        "i dont want u to remember anything I say",
+        "接下来的话都别记",
     ],
 )
 def test_nothing_more_is_kept_and_what_is_known_is_looked_up(memories: Memories, said: str) -> None:
@@ -104,6 +110,12 @@ def test_neither_the_wish_nor_its_answer_is_kept_though_the_conversation_is_hand
 
     assert is_kept(memories, "Lisbon")
     assert not is_kept(memories, "memory")
+
+
+@pytest.mark.parametrize("said", ["turn it back on", "重新打开吧"])
+def test_what_is_said_of_other_things_switches_nothing_while_memory_is_on(memories: Memories, said: str) -> None:
+    assert say(memories, said) in ("Noted.", "好的，知道了。")
+    assert memories.mode(user="ana") == "on"
 
 
 def test_an_agent_hears_it_and_its_model_is_not_asked(store: InMemoryStore, memories: Memories) -> None:

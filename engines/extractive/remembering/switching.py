@@ -31,8 +31,12 @@ _SAID: Final = (
 )
 _KEEPING: Final = r"(?:remember|sav|stor|record|keep|memori[sz]|logg|retain|track)ing"
 _KEEP: Final = r"(?:remember|save|store|record|keep|memori[sz]e|log|retain)"
+_NO_WANT: Final = (
+    r"i (?:don't|do not|wouldn't|no longer) (?:want|like|need) you (?:to )?"
+    r"|i(?:'d| would) (?:rather|prefer)(?: it)?(?: if| that)? you (?:didn't|did not|don't) "
+)
 _OFF: Final = lazy_pattern(
-    _LEAD + rf"(?:(?:turn|switch|shut) (?:off {_MEMORY}|{_MEMORY} off)|(?:disable|deactivate|stop|pause|suspend)"
+    _LEAD + rf"(?:(?:turn|switch|shut) (?:off? {_MEMORY}|{_MEMORY} off)|(?:disable|deactivate|stop|pause|suspend)"
     rf" {_MEMORY}|(?:go|turn on|switch to|use) (?:incognito|private mode|incognito mode)|no memory)"
     + _LASTS
     + r"\W*\Z",
@@ -40,8 +44,10 @@ _OFF: Final = lazy_pattern(
 )
 _NOT_KEPT: Final = lazy_pattern(
     _LEAD + rf"(?:(?:stop|quit|no more) {_KEEPING}(?: {_SAID})?"
-    rf"|(?:don't|do not|never) {_KEEP} (?:{_SAID}(?P<lasts>{_LASTS})|{_TALK})"
-    rf"|(?:nothing|none of (?:it|what i say)|not a word)(?: (?:in|from|of) {_TALK}| i (?:say|tell you)(?: here)?)?"
+    rf"|(?:don't|do not|never) {_KEEP} (?:{_SAID}(?P<lasts>{_LASTS})|(?:a record of )?{_TALK})"
+    rf"|(?:{_NO_WANT})(?:{_KEEP}|{_KEEPING}) (?:{_SAID}|(?:a record of )?{_TALK})"
+    rf"|(?:nothing|none of (?:it|what i say)|not a word)(?: (?:in|from|of) {_TALK}"
+    r"| i (?:say|tell you)(?: here| today)?)?"
     r" (?:should|is to|must|may|shall|gets?|can) (?:be )?(?:kept|saved|stored|remembered|recorded)"
     rf"|{_TALK} (?:should not|shouldn't|must not|mustn't|is not to|isn't to) be"
     r" (?:kept|saved|stored|remembered|recorded))" + _LASTS + r"\W*\Z",
@@ -54,13 +60,22 @@ _ON: Final = lazy_pattern(
     rf"|{_KEEP} (?:{_SAID}|me) again)" + _LASTS + r"\W*\Z",
     re.IGNORECASE,
 )
+_BACK_ON: Final = lazy_pattern(
+    _LEAD
+    + r"(?:(?:turn|switch|put) (?:it|that) (?:back )?on|(?:enable|resume|reactivate|unpause) it)"
+    + _LASTS
+    + r"\W*\Z",
+    re.IGNORECASE,
+)
+"""What is said of memory by who has switched it off."""
 _HERE: Final = lazy_pattern(
-    rf"\b{_TALK}\b|\bhere\b(?! on\b)|[这這本](?:次|段|个|個|场|場)?(?:对话|對話|聊天|谈话|談話|会话|會話)",
+    rf"\b{_TALK}\b|\bhere\b(?! on\b)|\btoday\b"
+    r"|今天|[这這本](?:次|段|个|個|场|場)?(?:对话|對話|聊天|谈话|談話|会话|會話)",
     re.IGNORECASE,
 )
 _LEAD_ZH: Final = (
     r"\A\s{0,4}(?:请|請|麻烦|你|您|帮我|可以|能不能|那|就|从现在(?:起|开始)|从今(?:往后|以后|天起)|以后|今后|往后|接下来|之后|先|都"
-    r"|暂时|我(?:想|要|希望)){0,6}+"
+    r"|暂时|我(?:想|要|希望)){0,6}"
 )
 _MEMORY_ZH: Final = r"(?:你的|您的|我的)?(?:长期)?(?:记忆|記憶)(?:功能|模式)?"
 _TALK_ZH: Final = (
@@ -69,6 +84,7 @@ _TALK_ZH: Final = (
 )
 _SAID_ZH: Final = (
     r"(?:我(?:们)?(?:跟你|和你|对你)?(?:说|講|讲|聊|告诉你)的?(?:任何|所有)?(?:话|話|东西|内容|事情?)?"
+    r"|我的(?:东西|事情?|话|内容|信息)|(?:接下来|后面|之后|下面)的?(?:话|内容|东西)|今天(?:说|聊|讲)的(?:话|内容|东西)?"
     r"|任何(?:东西|事情?|内容|信息))"
 )
 _NOT_ZH: Final = r"(?:你|您|都|全|就|一律){0,3}(?:别|別|不要|不用|不许|停止|唔好)再?"
@@ -84,9 +100,13 @@ _NOT_KEPT_ZH: Final = lazy_pattern(
     rf"|(?:{_TALK_ZH}|{_SAID_ZH}){_NOT_ZH}{_KEEP_ZH}){_TAIL_ZH}"
 )
 _ON_ZH: Final = lazy_pattern(
-    _LEAD_ZH + rf"(?:(?:重新|再|把)?(?:打开|开启|恢复|启用|打開|開啟|恢復)(?:一下)?{_MEMORY_ZH}"
-    rf"|[把将]{_MEMORY_ZH}(?:重新|再|又|给)?(?:打开|开(?:起来|回来|启)?|恢复|打開)"
-    rf"|(?:又|重新|继续|接着){{1,2}}(?:可以|能)?{_KEEP_ZH}(?:{_SAID_ZH}|东西)?)" + _TAIL_ZH
+    rf"{_LEAD_ZH}(?:(?:重新|再|把)?(?:打开|开启|恢复|启用|打開|開啟|恢復)(?:一下)?{_MEMORY_ZH}"
+    rf"|[把将]?{_MEMORY_ZH}(?:重新|再|又|给我)?(?:打开|开(?:起来|回来|启)|恢复|打開|启用)"
+    rf"|(?:又|重新|继续|接着){{1,2}}(?:可以|能)?{_KEEP_ZH}(?:{_SAID_ZH}|东西)?){_TAIL_ZH}"
+)
+_BACK_ON_ZH: Final = lazy_pattern(
+    rf"{_LEAD_ZH}(?:(?:重新|再|又|给我)?(?:打开|开启|恢复|启用|開啟|打開)(?:它)?"
+    rf"|(?:又|重新|继续|接着|开始)?(?:可以|能|来)?[记記](?:录|住)?){_TAIL_ZH}"
 )
 
 
@@ -98,21 +118,32 @@ class Switching(NamedTuple):
     """Whether for this conversation alone."""
 
 
-def told_to_switch(text: str) -> Switching | None:
+def told_to_switch(text: str, *, is_off: bool = False) -> Switching | None:
     """What a message switches memory to; None for any other message.
 
     Args:
         text: What a user says.
+        is_off: Whether memory is not on: then "turn it back on" speaks of it.
     """
     if len(text) > LONGEST:
         return None
-    words = " ".join(own_words(text).replace("’", "'").split())
+    words = " ".join(_TYPED.sub(_spelt, own_words(text).replace("’", "'")).split())
     for found in _CLAUSE.finditer(words):
         clause = found[0].strip()
         mode = _mode_zh(clause, words) if is_cjk(clause) else _mode(clause)
+        if mode is None and is_off and (_BACK_ON.match(clause) or _BACK_ON_ZH.match(clause)):
+            mode = "on"
         if mode is not None:
             return Switching(mode, _HERE.search(clause) is not None)
     return None
+
+
+_TYPED: Final = lazy_pattern(r"\b(?:u|ur|dont|pls)\b", re.IGNORECASE)
+_SPELT: Final = {"u": "you", "ur": "your", "dont": "don't", "pls": "please"}
+
+
+def _spelt(found: re.Match[str]) -> str:
+    return _SPELT[found[0].casefold()]
 
 
 def _mode(clause: str) -> MemoryMode | None:
@@ -132,7 +163,7 @@ def _mode_zh(clause: str, words: str) -> MemoryMode | None:
 
 
 _FROM_NOW: Final = lazy_pattern(r"\bfrom (?:now|here) on\b", re.IGNORECASE)
-_FROM_NOW_ZH: Final = lazy_pattern(r"停止|从现在|从今|以后|今后|往后|接下来|之后|再")
+_FROM_NOW_ZH: Final = lazy_pattern(r"停止|今天|后面|下面|从现在|从今|以后|今后|往后|接下来|之后|再")
 
 
 def _lasts_zh(found: re.Match[str], words: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.extractive.conversation import asks_for_everything
 from agentic_memory_bank.engines.extractive.forgetting import (
     Switching,
     Telling,
@@ -125,7 +126,7 @@ class ForgettingListener:
         if (switching := self._switching(words)) is not None:
             answer = self._switched(switching, chinese=is_cjk(words))
             return ForgettingTurn([*unkept, marked(message), marked(AIMessage(answer))], True)
-        wish = wish_in(words) or self._guessed(words)
+        wish = None if asks_for_everything(words) else wish_in(words) or self._guessed(words)
         if wish is not None and wish.telling.after:  # what comes before is not kept, what comes after is said as ever
             return ForgettingTurn([*unkept, message.model_copy(update={"content": wish.telling.after})], False)
         answer = self._answer(words, wish, message)

@@ -50,6 +50,17 @@ _TEXT: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A text that is worked on."""
+_BIT: Final = lazy_pattern(
+    rf"\b{_EDITS} (?:the|that|this|my|all the) (?:\w+ )?(?:bit|part|stuff|section|business|joke|story|line)s?\b"
+    r"[^.!?]{0,80}[,;.–—-]\s{0,3}(?:and |as |since |because )?(?:it|that|this|they)?(?:'s| is|'re| are)? ?(?:just )?"
+    r"(?:(?:way |far |much |a bit |so |very |really |rather )*(?:too (?:long|short|much|wordy|detailed|personal|formal"
+    r"|dark|silly|negative)|long|wordy|boring|dull|clunky|redundant|repetitive|off[- ]topic|irrelevant|unnecessary"
+    r"|cheesy)"
+    r"|not (?:funny|needed|relevant|necessary)|sounds? like|reads? (?:badly|like|oddly)|drags?|waffles?"
+    r"|doesn't (?:fit|flow|work|add|belong|read))\b",
+    re.IGNORECASE,
+)
+"""A bit that is to go for how it reads."""
 _OF_MEMORY: Final = lazy_pattern(
     r"\b(?:from|in|off|out of) (?:your|the) (?:memor(?:y|ies)|notes?|records?|head|mind|logs?|system|profile|history)\b"
     r"|\bwhat (?:you|i(?:'ve)? (?:said|told)|you(?:'ve| have)?) |\bi(?:'ve| have)? (?:told you|mentioned|said)\b"
@@ -65,6 +76,14 @@ _PART_ZH: Final = lazy_pattern(
     r"(?:删|去|拿|抹|划|砍|剪|减|移)(?:掉|除|去|了|走)?[^，。,；！？!?]{0,24}" + _TEXT_ZH + r"(?!里?[^，。]{0,4}记)"
     r"|" + _TEXT_ZH + r"[^，。,；！？!?]{0,24}(?:删|去掉|拿掉|抹掉|划掉|砍掉|剪掉|移除)"
 )
+_BIT_ZH: Final = lazy_pattern(
+    r"(?:删|去|拿|抹|划|砍|剪)(?:掉|除|去|了)[^。！？]{0,6}[，,。]?\s?(?:写得|读起来)?(?:太|有点|过于|显得)(?:长|短|啰嗦|罗嗦|多|乱|细|肉麻|生硬|正式|随便)"
+    r"|(?:删|去|拿|抹|划|砍|剪)(?:掉|除|去|了)[^。！？]{0,6}[，,。]\s?(?:不好笑|多余|跑题|不通顺|不搭|没必要|重复)"
+)
+_BIT_OF_TALK_ZH: Final = lazy_pattern(
+    r"(?!把|将|关于)[\u4e00-\u9fff]{2,8}(?<!的)那段话?(?:都|就|给我|可以)?(?:删|抹|去)(?:掉|了)?[吧啊哈]?\W*"
+)
+"""What was talked about, and no part of a text: 离婚那段删了."""
 _OF_MEMORY_ZH: Final = lazy_pattern(
     r"记忆|你的?(?:记录|记住|记着|记下|笔记|脑子)|跟你(?:说|讲|提)|告诉(?:过)?你|我[^，。]{0,4}(?:说|讲|提)[过的]|别记|不要记|忘"
 )
@@ -72,8 +91,10 @@ _OF_MEMORY_ZH: Final = lazy_pattern(
 
 def asks_to_edit(text: str) -> bool:
     """Whether a message asks to take something out of a text or a thing, and not out of a memory."""
-    if _PART_ZH.search(text):
-        return _OF_MEMORY_ZH.search(text) is None
+    if _PART_ZH.search(text) or _BIT_ZH.search(text):
+        return _OF_MEMORY_ZH.search(text) is None and _BIT_OF_TALK_ZH.fullmatch(text) is None
     if _OF_MEMORY.search(text):
         return False
+    if _BIT.search(text):
+        return True
     return _PART.search(text) is not None or (_ANY_EDIT.search(text) is not None and _TEXT.search(text) is not None)

@@ -33,10 +33,10 @@ from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
     ONLY_HER,
     PRIVATE,
     SPOKE,
-    UNMARKED,
     bare_topic,
     hinted,
     is_noun,
+    spelt,
 )
 from agentic_memory_bank.engines.own_words import is_order, own_words
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -198,8 +198,7 @@ def told_to_forget(text: str) -> Telling | None:
     Args:
         text: What a user says.
     """
-    words = " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())
-    words = UNMARKED.sub(r"\1n't", SPACED_CHINESE.sub("，", words))
+    words = spelt(SPACED_CHINESE.sub("，", " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())))
     if len(text) > LONGEST or not words or is_order(words):
         return None
     if only_ends(words):
@@ -212,8 +211,8 @@ def told_to_forget(text: str) -> Telling | None:
         if not (asked and asked.wants_nothing_kept) and keeps_nothing(clause, after):
             asked = ForgetPhrase("", is_aside=True)
         if asked is not None:
-            same = [one for number, one in clauses[:place] if number == sentence]
             before = [one for _, one in clauses[:place]]
+            same = before[sum(number < sentence for number, _ in clauses[:place]) :]
             if (told := _told(asked, same, before, after)) is not None:
                 told = _with_others(told, [one for _, one in clauses[place + 1 :]], words)
                 is_over = told.kind == "this" and before and sentence + 1 < len(starts)
@@ -226,8 +225,7 @@ def told_to_forget(text: str) -> Telling | None:
 def _with_others(told: Telling, after: list[str], words: str) -> Telling:
     """A wish about something with what further clauses of the message tell to forget, too."""
     asked = [_asked(clause, "") or asked_in_chinese(clause, words) for clause in after] if told.kind == "about" else []
-    others = [one.about for one in asked if one and one.is_sure and tokenize(one.about)]
-    if not others:
+    if not (others := [one.about for one in asked if one and one.is_sure and tokenize(one.about)]):
         return told
     named = [MATTER_END_ZH.sub("", one) for one in (told.about, *others)]
     return told._replace(about=("和" if is_cjk(words) else " and ").join(named))
@@ -345,7 +343,7 @@ def _pretended(undone: str, rest: str) -> ForgetPhrase:
 
 def _is_remembered(rest: str) -> bool:
     """Whether something is named as a thing that was told or is kept."""
-    return any(pattern.search(rest) for pattern in (_ABOUT, _SAID, _IN_MEMORY)) or ALL.fullmatch(rest) is not None
+    return any(one.search(rest) for one in (_ABOUT, _SAID, _IN_MEMORY, _THAT_I)) or ALL.fullmatch(rest) is not None
 
 
 _FROM_RECORD: Final = lazy_pattern(
@@ -370,6 +368,7 @@ _IN_MEMORY: Final = lazy_pattern(
     r"|\b(?:stuff|thing|business|promise|dream)\b",
     re.IGNORECASE,
 )
+_THAT_I: Final = lazy_pattern(r"\A\W*that (?:i|we|my|our|he|she|they|there)\b", re.IGNORECASE)
 _STORED: Final = lazy_pattern(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
 
 
@@ -383,7 +382,8 @@ def _kept_not(rest: str) -> ForgetPhrase | None:
         return ForgetPhrase(thing["about"])
     if BY_NAME.match(rest):
         return ForgetPhrase(rest, is_sure=False)
-    is_thing = _ABOUT.search(rest) or not (_WORK.search(rest) or _WAITING.search(rest))
+    is_told = _ABOUT.search(rest) or _THAT_I.match(rest)
+    is_thing = is_told or not (_WORK.search(rest) or _WAITING.search(rest))
     return ForgetPhrase(rest) if _STORED.match(rest) and is_thing else None
 
 

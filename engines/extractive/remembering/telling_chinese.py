@@ -13,7 +13,7 @@ _LEAD_ZH: Final = (
     r"|希望|最好|还是){0,6}"
 )
 _DELETE_ZH: Final = (
-    r"(?:忘掉|删掉|删除|删了|抹掉|抹去|清掉|清除|擦掉|去掉|划掉|删去|移除|剔除|抹除|抹了|清空"
+    r"(?:忘掉|[删刪](?:掉|除|了)|抹掉|抹去|清掉|清除|擦掉|去掉|划掉|删去|移除|剔除|抹除|抹了|清空"
     r"|\s?(?:delete|remove|erase|forget|clear|del)(?:\s?(?:掉|了))?)"
 )
 _FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
@@ -48,6 +48,8 @@ _DEAD_ZH: Final = lazy_pattern(
 _STATED_ZH: Final = lazy_pattern(
     r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]{1,2}|结果)(?:又|都|也|早|就|给|已经|全){0,3}"
     r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清|抹|划掉|当(?:作|做|成)?(?:没|不))"
+    r"|[^，。]{1,12}(?:我|他|她)(?:已经|都|早|就|刚|给){0,2}[删刪](?:掉)?了|\s*我(?:让|叫|请|找|托)[^，。你]{1,8}把"
+    r"|\s*我跟(?!你|您)[^，。]{1,8}(?:说|讲)"
     r"|\s*(?:你|您)(?:又|都|是不是|怎么|居然|竟然|已经|肯定|好像|该不会)*(?:把.{1,20}?)?(?:又|都|给|全)?忘(?:了|记)(?!掉)(?!.*吧\s*$)"
 )
 _CUE_ZH: Final = lazy_pattern(
@@ -86,6 +88,11 @@ MATTER_END_ZH: Final = lazy_pattern(r"(?:的|那个|这个)(?:私?事情?|情况
 ALL_ZH: Final = lazy_pattern(
     r"(?:把|将|关于|有关)*(?:我的?)?(?:所有|一切|全部)(?:关于)?(?:我的?|记忆|内容|信息|事情|东西|说过的话?|的)*|(?:关于)?我的(?:记忆|信息)"
 )
+INSTEAD_ZH: Final = lazy_pattern(
+    r"(?:新的?[\u4e00-\u9fff]{0,4}(?:是|叫|在)|(?<!我)(?<!我们)(?:现在|目前|以后|如今)(?:[\u4e00-\u9fff]{0,4}的?是|改|换|用|去|找|看|住|归)"
+    r"|[改换变挪搬](?:成|到|为|在)|推迟到|提前到)"
+)
+"""Something is put in the place of what is to be forgotten: a correction."""
 _THIS_ZH: Final = lazy_pattern(
     r"(?:我?(?:刚才|刚刚|刚)?(?:说|讲|提|告诉你)的?)?(?:这|那|刚才)?(?:个|件|条|句|些|段|番)?(?:事情?|话|消息|内容|东西)?(?:下来|了|吧|哈|啊)*"
     r"|(?:我?[跟给]你[说讲][一个]{0,2}(?:秘密|事儿?|事情|话)?)?(?:[你您]?听(?:听|过|一听|完)?[就便](?:得|行|好|算|罢|完)了?)?[你您]?"
@@ -93,6 +100,8 @@ _THIS_ZH: Final = lazy_pattern(
 
 
 _CAN_YOU_ZH: Final = lazy_pattern(r"\s*(?:你|您)?(?:能不能|可不可以|能|可以)")
+_TELLS_ZH: Final = lazy_pattern(r"\s*(?:请|麻烦|帮我)?忘记(?!.*了\s*\Z)")
+_BIT_ZH: Final = lazy_pattern(r"(?P<what>[\u4e00-\u9fff]{2,8})(?<!的)那段话?")
 _SOMEBODY_ZH: Final = lazy_pattern(
     r"[A-Z][A-Za-z]{1,20}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff]{1,2}(?:医生|老师|教练|总)"
 )
@@ -124,6 +133,8 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
     """What a Chinese clause asks to forget; None where it asks for nothing of the kind."""
     if not is_cjk(clause) or len(words) > LONGEST_ZH or _DEAD_ZH.search(clause) or _STATED_ZH.match(clause):
         return None
+    if INSTEAD_ZH.search(words, words.find(clause) + len(clause)):
+        return None
     bare = _FROM_RECORD_ZH.sub("", clause)
     is_of_record, clause = bare != clause, bare
     if (found := _WITH_ZH.fullmatch(clause)) and not _WORK_ZH.search(found["about"]):
@@ -147,7 +158,7 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
         is_sure = "着" in found["kept"] or "住" in found["kept"] or is_sure
     if is_sure:
         return ForgetPhrase(about)
-    is_request = found["kept"] or _CAN_YOU_ZH.match(clause)
+    is_request = found["kept"] or _CAN_YOU_ZH.match(clause) or _TELLS_ZH.match(clause)
     who = about.removesuffix("吗")
     return ForgetPhrase(who, is_sure=False) if is_request and _SOMEBODY_ZH.fullmatch(who) else None
 
@@ -158,6 +169,8 @@ def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | N
     about = _ENDS_ZH.sub("", _HANDS_ZH.sub("", before, count=1))
     if not is_not_kept and "忘" in verb and "掉" not in verb and not _asks_zh(before, clause, words):
         return None
+    if bit := _BIT_ZH.fullmatch(about):
+        return ForgetPhrase(bit["what"], is_sure=False)
     if _WORK_ZH.search(about):
         return None
     if not about or _THIS_ZH.fullmatch(about) or _POINTS_ZH.fullmatch(about):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.edits import OF_PAPERS, OF_TEXTS
+from agentic_memory_bank.engines.extractive.remembering.telling_chinese import INSTEAD_ZH
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -50,7 +51,8 @@ _REMOVES: Final = (
 )
 """What is done to things, memories among them."""
 INSTEAD: Final = lazy_pattern(
-    r"\b(?:instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
+    r"\b(?:the new \w+(?:'s| is| are)|new one(?:'s| is)"
+    r"|instead|make (?:it|that)|let's|let us|go with|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now"
     r"|we(?:'re| are) (?:now|going)|change (?:it|that) to"
     r"|(?:i|we)(?:'ve| have)? (?:now )?(?:switched|changed|swapped|went|gone|moved|settled) (?:to|for|with|over|on))\b",
     re.IGNORECASE,
@@ -132,8 +134,9 @@ BETWEEN_US: Final = lazy_pattern(
 )
 LEADS_ON: Final = lazy_pattern(r"\s{0,2}[:：–—-]")
 """What stands behind a wish that announces what is not to be kept: "don't save this: …"."""
-UNMARKED: Final = lazy_pattern(r"\b(do|did|does|is|are|was|were|would|should|could|have|has|need)nt\b", re.IGNORECASE)
+_UNMARKED: Final = lazy_pattern(r"\b(do|did|does|is|are|was|were|would|should|could|have|has|need)nt\b", re.IGNORECASE)
 """What is typed without its apostrophe: "dont"."""
+_TYPED: Final = lazy_pattern(r"\bu\b", re.IGNORECASE)
 _RECORD: Final = lazy_pattern(
     rf"\b(?:the|that|this|my|our|whole) (?:[\w'-]+ ){{1,4}}{_KIND}\b(?! (?:of the|in the|on the)\b)"
     rf"|(?<!\ba )\b(?:{_KIND}|what|everything|anything|all(?: that)?|whatever|details?|info|mentions?|news|fact"
@@ -240,7 +243,8 @@ _YOURS: Final = lazy_pattern(
 )
 """What the one who is spoken to knows."""
 _CORRECTED: Final = lazy_pattern(
-    r"\b(?:instead|make (?:it|that)|it's (?:now|actually)|(?:it|that)(?:'s| is) .{1,40} now|i meant"
+    r"\b(?:the new \w+(?:'s| is| are)|new one(?:'s| is)|instead|make (?:it|that)|it's (?:now|actually)"
+    r"|(?:it|that)(?:'s| is) .{1,40} now|i meant"
     r"|should(?: have)? be(?:en)?"
     r" (?!\w+ed\b)|change (?:it|that) to|(?:we|i)(?:'ve| have)? (?:switched|changed|swapped|moved|settled))\b",
     re.IGNORECASE,
@@ -298,6 +302,11 @@ _TOPIC_CLOSES: Final = lazy_pattern(
 )
 
 
+def spelt(words: str) -> str:
+    """Words as they are spelt where nobody types in a hurry: "dont", "u"."""
+    return _TYPED.sub("you", _UNMARKED.sub(r"\1n't", words))
+
+
 def bare_topic(clause: str) -> str:
     """What a clause names, without what only leads to it: "all that stuff about my knee"."""
     return _TOPIC_CLOSES.sub("", _TOPIC_OPENS.sub("", clause, count=1))
@@ -310,13 +319,14 @@ def hinted(clauses: Sequence[str]) -> tuple[str, bool]:
         clauses: The clauses of the message, in order.
     """
     is_of = is_cjk("".join(clauses))
-    if _CORRECTED.search(", ".join(clauses)):
+    words = ", ".join(clauses)
+    if _CORRECTED.search(words) or INSTEAD_ZH.search(words):
         return "", False
     for place, clause in enumerate(clauses):
         others = [one for number, one in enumerate(clauses) if number != place]
         about = _in_chinese(clause, others) if is_of else _in_english(clause, others)
         if about and tokenize(about):
-            return about, True
+            return about, f"{about}了" not in words  # what has happened is news
     return "" if is_of else _in_all(clauses), False
 
 

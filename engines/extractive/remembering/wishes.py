@@ -45,7 +45,9 @@ _HOLDS_NOW: Final = lazy_pattern(
     r"\A\W*(?:(?:and|but|so)\W+)?(?:I|we) (?!(?:am|are|was|were|have|had|do|don't|did|didn't|feel|felt|want|need|think"
     r"|thought|know|knew|regret|can|can't|could|would|will|should|shouldn't|must|might|wish|prefer|hate|told|said|made"
     r"|lied|never|really|understand|realise|realize|see)\b)[a-z]+\b[^,.;]{0,60}\b(?:now|nowadays|these days|instead"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b",
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b"
+    r"|\A\W*(?:(?:and|but|so)\W+)?(?:I['’]m|I am|we['’]re|we are) (?:now )?(?:apply|go|mov|switch|start|tak|train|study"
+    r"|learn|join|rent|buy|sign|work|stay)ing (?:to|for|in|into|at|up|with|on|a|an|the|my|our)\b",
     re.IGNORECASE,
 )
 """What the speaker does now: "I swim at the lake now" is no reason to forget the gym."""

@@ -8,6 +8,7 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
 from agentic_memory_bank.engines.extractive.remembering.life import subjects_in
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
+from agentic_memory_bank.tools.text.terms import words_of
 
 _LEAST_ROOT: Final = 4
 """Letters that two words begin with which are of one thing: "cleaner", "cleaning"."""
@@ -59,6 +60,34 @@ def are_alike(new: str, old: str) -> bool:
     if any(ours[unit] != theirs[unit] for unit in ours.keys() & theirs.keys()):
         return True
     return any(_may_become(a, b) for a in _amounts(old) for b in _amounts(new))
+
+
+_MEASURED: Final = lazy_pattern(
+    r"(?:\b(?P<label>size|grade|level|flat|room|ward|floor|net)\s)?(?<![\w.,:])\d[\d,.]{0,11}(?P<k>k|m)?"
+    r"(?:\s?(?P<unit>[a-z]{2,12})\b|(?P<zh>公斤|公里|[米岁斤块元人桌次年级楼块平页本级])?)",
+    re.IGNORECASE,
+)
+_NO_MEASURE: Final = words_of(
+    "now on in at and to an or of for with from this each every by so but is as than year years old quid euro euros"
+    " dollar dollars pound pounds grand buck bucks per more less instead too am pm"
+)
+"""What stands behind a number and is no unit, or one that is left out as often."""
+
+
+def are_of_one_measure(new: str, old: str) -> bool:
+    """Whether the values of two texts may be of one kind: an age is no size, no distance and no day."""
+    ours, theirs = _measures(new), _measures(old)
+    return not (ours and theirs) or not ours.isdisjoint(theirs) or ("" in ours and any(map(str.islower, theirs)))
+
+
+def _measures(text: str) -> set[str]:
+    """The kinds of a text's values: those of days in capitals, units in small letters, nothing for bare numbers."""
+    kinds = (("WEEKDAY", _WEEKDAY), ("DATE", _DATE), ("DATE", _MONTH), ("CLOCK", _CLOCK))
+    found = {kind for kind, pattern in kinds if pattern.search(text)}
+    for one in _MEASURED.finditer(_NO_AMOUNT.sub(" ", _DATE.sub(" ", text))):
+        unit = (one["label"] or one["zh"] or one["unit"] or "").casefold()
+        found.add("" if unit in _NO_MEASURE or unit == "岁" else unit.rstrip("s") or "")
+    return found
 
 
 def _amounts(text: str) -> Iterator[tuple[float, str, str]]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
-from agentic_memory_bank.engines.extractive.remembering.alike import are_alike
+from agentic_memory_bank.engines.extractive.remembering.alike import are_alike, are_of_one_measure
 from agentic_memory_bank.engines.extractive.remembering.clauses import (
     clause_spans,
     subject_terms,
@@ -46,7 +46,7 @@ _KIN: Final = frozenset(
 )
 """Of whom much is told: what is said of one of them again is not the same thing anew."""
 _KIN_CHINESE: Final = lazy_pattern(
-    r"我?们?家?(?:爸爸?|妈妈?|姐姐?|妹妹?|哥哥?|弟弟?|爷爷|奶奶|外[婆公]|姥[姥爷]|儿子|女儿|闺女|孩子|老[婆公]|媳妇|[男女]?朋友|同学|邻居)"
+    r"我?们?家?(?:爸爸?|妈妈?|姐姐?|妹妹?|哥哥?|弟弟?|爷爷|奶奶|外[婆公]|姥[姥爷]|儿子|女儿|闺女|孩子|老[婆公]|媳妇|[男女]?朋友|同学|邻居|[大二三小]宝|老[大二三幺])"
 )
 _NICKNAME: Final = lazy_pattern(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
 
@@ -202,9 +202,12 @@ class _Change:
             return False
         if all(word in _KIN or _KIN_CHINESE.fullmatch(word) for word in shared):
             return False
+        names = self.named | _name_terms(clause)
+        if names.issuperset(shared) and not any(are_of_one_measure(one, clause) for one in self.clauses):
+            return False
         if self.kinds & value_kinds(clause) or any(word in text for word in shared for text in self.denied):
             return True
-        is_named = not (self.named | _name_terms(clause)).isdisjoint(shared)
+        is_named = not names.isdisjoint(shared)
         sure = shared if is_named else _words(self.ended & subject_terms(clause), clause)
         return len(sure) >= LEAST_SHARED
 

@@ -14,7 +14,10 @@ MOST: Final = 40
 TOPICAL: Final = 3
 """A word that so many of the memories hold which are most like a new one names what all of them are about, and not what
 has changed. Chosen with `benchmarks/long_chats.py` and `everyday.py`."""
-_CLAUSE: Final = lazy_pattern(r"(?:(?!\s-\s|\sand\s)[^,;，；。.!?！？\n]|[.,](?=\d))+")
+_CLAUSE: Final = lazy_pattern(
+    r"(?:(?!\s-\s|\sand\s|(?<=[\u3400-\u9fff\d]{4})\s(?=[\u3400-\u9fff]))[^,;，；。.!?！？\n]|[.,](?=\d))+"
+)
+"""Chinese parts clauses by spaces, too; what is shorter may be the thing that the next clause is about."""
 _DAY: Final = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|tues?|wed|thurs?|thur|fri)\b"
     r"|\b(?:sat|sun)\b(?=\W*+(?:\d|to\b|till\b|until\b|[&/]))"

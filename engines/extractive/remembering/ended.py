@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, days_in, value_kinds
+from agentic_memory_bank.engines.extractive.remembering.one_of_values import changed_value
 from agentic_memory_bank.engines.extractive.remembering.told_apart import renumbered
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -87,7 +88,8 @@ def _least(new: str, old: str, span: Span, after: Span | None, things: Sequence[
         found = _item(clause, thing) if is_cjk(clause) else _first_item(old, span, after, thing)
         if found:
             return found[0] + start, found[1] + start
-    found = None if things else _counted(new, clause) or _day(new, clause) or renumbered(new, clause)
+    readers = () if things else (_counted, _day, renumbered, changed_value)
+    found = next(filter(None, (reader(new, clause) for reader in readers)), None)
     return (found[0] + start, found[1] + start) if found else span
 
 

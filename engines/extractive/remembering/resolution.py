@@ -202,9 +202,9 @@ def _beside(fact: Fact, known: ExistingMemory, found: Resolution, claims: Sequen
         return found
     clauses = [*clause_spans(known.words)]
     gone = [clause for clause in clauses if any(_overlap(clause, one.span) for one in claims)]
-    if not gone or len(gone) == len(clauses):
+    if not gone or (less := narrowed(fact.words, known.words, gone)) == clauses:
         return found
-    left = _without_clauses(fact, known, gone).left
+    left = _without_clauses(fact, known, less).left
     return replace(found, left={id: _of_whom(words, claims[0].subject) for id, words in left.items()})
 
 

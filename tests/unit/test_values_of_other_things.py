@@ -52,6 +52,28 @@ def test_what_is_only_supposed_corrects_nothing(memories: Memories) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "now", "left"),
+    [
+        ("my daughter Ivy is 4", "Ivy's gone up to a size 9 shoe", "my daughter Ivy is 4"),
+        ("my kids are Ben 9 and Zoe 12", "Ben's up to 5 miles a week on his bike now", "my kids are Ben 9 and Zoe 12"),
+        ("Jake's 9 and Alfie's 6", "Alfie's down to 2 puffs", "Jake's 9 and Alfie's 6"),
+        ("大宝8岁,二宝5岁", "二宝现在能游30米了", "大宝8岁,二宝5岁"),
+        ("the wedding is on 5 June with 80 guests", "guests are down to 65 now", "the wedding is on 5 June"),
+        ("my dog Rex is 7 and weighs 30 kilos", "Rex is down to 27 kilos now", "my dog Rex is 7"),
+        ("体检报告:尿酸480 血压135/88 甲状腺结节2类", "复查尿酸降到410了", "血压135/88 甲状腺结节2类"),
+        ("月支出:房租3000 车贷1800 保险400", "房租涨到3500了", "车贷1800 保险400"),
+    ],
+)
+def test_a_later_value_takes_what_it_is_of_and_leaves_the_others(
+    memories: Memories, before: str, now: str, left: str
+) -> None:
+    for number, said in enumerate((before, now)):
+        memories.remember(said, user="ana", conversation_id=str(number), end=True)
+
+    assert sorted(current(memories)) == sorted([left, now])
+
+
+@pytest.mark.parametrize(
     ("before", "now"),
     [
         ("房租是三千", "涨了,现在三千四"),

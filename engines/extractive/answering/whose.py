@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import concepts
-from agentic_memory_bank.engines.extractive.remembering.life import kin_in
+from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
+from agentic_memory_bank.engines.extractive.remembering.later import is_somebody_elses
+from agentic_memory_bank.engines.extractive.remembering.life import kin_in, kin_words
 from agentic_memory_bank.engines.extractive.remembering.whom import NICKNAME, names_by_role
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -29,22 +31,35 @@ _BEGINS: Final = lazy_pattern(
 )
 _ELSE: Final = lazy_pattern(r"\b(?:she|he|her|him|his|hers|they|their|them|who)\b|[他她]", re.IGNORECASE)
 _IS_USER: Final = lazy_pattern(r"\b(?:I'm|I am|[Mm]y name is|[Cc]all me|it's) (?P<who>[A-Z][a-z]+)")
+_OWN: Final = lazy_pattern(r"\b(?:my|mine|I|I['’](?:m|ve|d))\b|我(?!们)", re.IGNORECASE)
 _LEAST: Final = 4
 """Letters by which a name is known in a shorter or longer form."""
 
 
 def are_of_others(question: str, texts: Sequence[str]) -> list[bool]:
-    """Of each memory, whether it is of somebody else than the question asks about by name.
+    """Of each memory, whether it is of somebody else than the question asks about: by name, or of the speaker's own.
+
+    "What's my rent?" asks for no sister's, where the speaker has told of theirs.
 
     Args:
         question: What is asked.
         texts: Words of the memories.
     """
     names = _asked(question)
+    if not names and _OWN.search(question) and not kin_words(question):
+        return _somebody_elses(question, texts)
     if not names or any(_is_one(found["who"], names) for text in texts for found in _IS_USER.finditer(text)):
         return [False] * len(texts)
     roles = {role for role, given in names_by_role(texts).items() if any(_is_one(name, names) for name in given)}
     return [_begins_with_another(text) and not _mentions(text, names | roles) for text in texts]
+
+
+def _somebody_elses(question: str, texts: Sequence[str]) -> list[bool]:
+    wanted = subject_terms(question)
+    fitting = [bool(wanted & subject_terms(text)) for text in texts]
+    theirs = [fits and is_somebody_elses(text, "") for fits, text in zip(fitting, texts, strict=True)]
+    is_told = any(fits and not other for fits, other in zip(fitting, theirs, strict=True))
+    return [is_told and other for other in theirs]
 
 
 def _asked(question: str) -> set[str]:

@@ -15,7 +15,12 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.alike import are_alike, are_of_one
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change, tells_change
-from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, subject_terms
+from agentic_memory_bank.engines.extractive.remembering.clauses import (
+    VERB,
+    clause_spans,
+    subject_terms,
+    value_kinds,
+)
 from agentic_memory_bank.engines.extractive.remembering.ended import LONGEST, ended_in
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -46,6 +51,8 @@ _OF_ANOTHER_CHINESE: Final = lazy_pattern(
     r"\A\W*(?:我们?的?|咱们?)?(?P<who>表[姐妹哥弟]|堂[姐妹哥弟]|姐夫|嫂子|姐姐?|妹妹?|哥哥?|弟弟?|同事|朋友|闺蜜|同学|邻居|室友|女儿|儿子|闺女|老板"
     r"|领导|隔壁|人家|别人|楼[上下]|妈妈?|爸爸?|爷爷|奶奶|姥姥|姥爷|外婆|外公|婆婆|公公|亲戚|叔叔|舅舅|姑姑|阿姨)"
 )
+_OF_PARTNER: Final = lazy_pattern(r"\A\W*我?(?P<who>老婆|老公|媳妇|妻子|丈夫|爱人|对象)(?![和跟与]我)")
+"""Of whom much is told that is the speaker's own as well, but no weight and no birthday."""
 _CALLED: Final = lazy_pattern(r" [A-Z][\w-]+")
 _BESIDES: Final = lazy_pattern(
     r"\b(?:also|another|as well|too|besides|on top of|in addition|a second|extra)\b"
@@ -176,6 +183,15 @@ def is_of_another(new: str, old: str) -> bool:
         return True
     changed = [clause for clause in said if may_change(clause)]
     return bool(changed) and all(_is_theirs(clause, old) for clause in changed)
+
+
+def is_somebody_elses(new: str, old: str) -> bool:
+    """Whether the values that a text gives are of somebody of whom an earlier text says nothing: "Ann's birthday"."""
+    said = [new[slice(*span)] for span in clause_spans(new)]
+    valued = [clause for clause in said if value_kinds(clause)] or said
+    if (partner := _OF_PARTNER.match(new)) is not None:
+        return partner["who"] not in old
+    return is_of_another(new, old) or (bool(valued) and all(_is_theirs(clause, old) for clause in valued))
 
 
 def _is_theirs(clause: str, other: str) -> bool:

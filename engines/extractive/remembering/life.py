@@ -207,8 +207,8 @@ def speaks_of_kin(text: str) -> bool:
 
 def asks_of_other_kin(question: str, texts: Sequence[str]) -> bool:
     """Whether a question is about kin of whom nothing is told, while something is of the other: a son, a daughter."""
-    told = frozenset[str]().union(*(_kin_words(text) for text in texts))
-    asked = _kin_words(question)
+    told = frozenset[str]().union(*(kin_words(text) for text in texts))
+    asked = kin_words(question)
     pairs = ((ours, theirs, both) for a, b, both in _KIN_SIDES for ours, theirs in ((a, b), (b, a)))
     return any(
         asked & ours and asked.isdisjoint(theirs) and told.isdisjoint(ours | both) and not told.isdisjoint(theirs)
@@ -217,7 +217,7 @@ def asks_of_other_kin(question: str, texts: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _kin_words(text: str) -> frozenset[str]:
+def kin_words(text: str) -> frozenset[str]:
     """The words of a text by which kin are told apart."""
     known = frozenset[str]().union(*(frozenset[str]().union(*sides) for sides in _KIN_SIDES))
     words = frozenset(_LETTERS.findall(text.casefold()))

@@ -26,7 +26,7 @@ _VALUE: Final = lazy_pattern(
 )
 _WORD: Final = lazy_pattern(r"[^\W\d_][\w'’-]*")
 _LEADS: Final = lazy_pattern(
-    r"(?:[\s,、]{0,3}\b(?:with|and|at|for|of|has|have|having|plus|a|an|the|about|around|some))*[\s,、]{0,3}\Z",
+    r"(?:[\s,、]{0,3}\b(?:with|and|at|for|of|has|have|having|plus|a|an|the|about|around|some)){0,4}[\s,、]{0,3}\Z",
     re.IGNORECASE,
 )
 _UNIT_ZH: Final = lazy_pattern(r"\A(?:公斤|公里|[块元人桌斤岁个号点类万千百]){0,2}")

@@ -103,7 +103,8 @@ def _resolved(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Res
     is_own = is_personal(fact.words) or is_cjk(fact.words)  # which leaves "my" out; "an old dog" may be no other one
     if is_own and are_told_apart(fact.words, known.words):
         return Resolution("create")
-    by_claim = _by_claims(fact, known) if fact.type == known.type else None
+    is_of_theirs = is_of_another(fact.words, known.words)
+    by_claim = _by_claims(fact, known) if fact.type == known.type and not is_of_theirs else None
     if by_claim is not None:
         return by_claim
     if (noted := _by_labels(fact, known)) is not None:

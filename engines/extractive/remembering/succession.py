@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for, may_hold
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, value_kinds
-from agentic_memory_bank.engines.extractive.remembering.life import kin_in
+from agentic_memory_bank.engines.extractive.remembering.later import is_somebody_elses
+from agentic_memory_bank.engines.extractive.remembering.life import kin_in, kin_words
 from agentic_memory_bank.engines.extractive.remembering.told_apart import are_told_apart
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -152,6 +153,7 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
     kinds, asked, wanted = asked_for(query), _who(names_and_numbers(query), query), subject_terms(query)
+    people = _people(query)
     read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
     held = Counter(term for one in read.values() for term in one.terms)
     of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}
@@ -167,7 +169,7 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
         }
         for a in read:
             may = _is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b])
-            if may and not _is_of_other_thing(wanted, told[a].text, told[b].text, read[a], read[b]):
+            if may and not _is_of_other_thing(wanted, people, told[a].text, told[b].text, read[a], read[b]):
                 same_day = {"same day": told[a].said[0] == told[b].said[0]}
                 yield Pair(a, b, of_later | same_day | _compared(read[a], read[b], held))
 
@@ -209,19 +211,28 @@ def _who(names: Iterable[str], text: str) -> frozenset[str | int]:
     return frozenset(name for name in names if name[0].isalpha()) | kin_in(text)
 
 
+def _people(text: str) -> frozenset[str]:
+    """The names in a text, and the words for kin."""
+    return frozenset(name for name in names_and_numbers(text) if name[0].isalpha()) | kin_words(text)
+
+
 def _may_replace(asked: frozenset[str | int], earlier: _Rival, later: _Rival) -> bool:
     """Whether the later one may take the place of the earlier one at all, whatever the weights say."""
     is_of_another = bool((asked & earlier.who) - later.who) and bool(later.who - earlier.who)
     return not earlier.is_harmful and not is_of_another and earlier.is_asked_for <= later.is_asked_for
 
 
-def _is_of_other_thing(wanted: frozenset[str], old: str, new: str, earlier: _Rival, later: _Rival) -> bool:
+def _is_of_other_thing(
+    wanted: frozenset[str], asked: frozenset[str], old: str, new: str, earlier: _Rival, later: _Rival
+) -> bool:
     """Whether the later one is about another thing than what is asked for, and the earlier one about that.
+
+    It may be somebody else's, for whom the question does not ask: "my sister's rent".
 
     It has the name of the thing, and something in the place of what tells it from others: the locker at work, and not
     the one at the gym.
     """
-    if are_told_apart(old, new):
+    if are_told_apart(old, new) or (asked.isdisjoint(_people(new)) and is_somebody_elses(new, old)):
         return True
     held, ours = wanted & earlier.terms, wanted & later.terms
     if not ours or later.announces or not held > ours:

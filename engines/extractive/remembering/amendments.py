@@ -43,7 +43,8 @@ _TAKES_BACK: Final = lazy_pattern(
     r"|\bi said (?:it|that) wrong\b|\bchanges? of (?:plan|heart|mind)s?\b|\bmake (?:that|it)\b"
     r"|\bchanged (?:my|our|his|her|their) minds?\b|\bon second thoughts?\b|\bin the end\b|\bended up\b|\binstead\b"
     r"|\bturns out\b|\b(?:settled|decided) on\b|\b(?:went|gone|going|go) (?:with|for)\b|\bswitched to\b"
-    r"|\A\W*(?:oh |ah |er |um |well )?(?:no|nah|sorry|actually)\b(?! (?:one|idea|problem|thanks)\b)",
+    r"|\A\W*(?:oh |ah |er |um |well )?(?:no|nah|sorry|actually)\b(?! (?:one|idea|problem|thanks)\b)"
+    r"|\b(?:sorry|typo|oops|whoops|my bad)\W*\Z",
     re.IGNORECASE,
 )
 """How people take back what they said."""
@@ -104,7 +105,7 @@ _DANGLES: Final = re.compile(r"(?<=\w) (?:on|in|at|by|to|the|a|an|with|for|of|fr
 _COUNTED: Final = lazy_pattern(
     r"\b(?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) "
     r"(?P<noun>(?!(?:am|pm|percent|dollars?|pounds?|euros?|quid|bucks?|minutes?|mins?|hours?|seconds?|days?|weeks?"
-    r"|months?|years?|grand|to|in|at|on|is|or|and|for|of|with|more|times?)\b)[a-z]{3,20})\b",
+    r"|months?|years?|grand|to|in|at|on|is|or|and|for|of|with|more|times?|sorry|typo|oops|instead|now|actually)\b)[a-z]{3,20})\b",
     re.IGNORECASE,
 )
 """How many there are of something; how long something takes, or costs, is said of many things."""
@@ -149,8 +150,8 @@ def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Ame
     for reader in (_of_denied, _of_doer, _of_count, _of_value):
         if reader is _of_value and is_answer and not _SURELY.search(plain):
             continue
-        if (match := reader(plain)) is not None:
-            return _found(before, match)
+        if (match := reader(plain)) is not None and (change := _found(before, match)) is not None:
+            return change
     return None
 
 

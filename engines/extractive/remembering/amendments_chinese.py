@@ -1,7 +1,7 @@
 """Reads a Chinese correction that names nothing of what it corrects: 算了还是去成都吧, 现在归老李了, 调到周五了."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -70,6 +70,13 @@ _SLOTS: Final = (
 _SLOTS_TURNED: Final = _SLOTS[1:2]
 """Those of them of which 现在 alone tells that it is another one: who is in charge."""
 
+_MISTAKEN: Final = lazy_pattern(r"[说記记打写寫搞弄]错|错了|不对|不對|更正|口误|手误")
+_MOST_PARTS: Final = 2
+_SLIP: Final = lazy_pattern(rf"(?:是|叫|应该是|应该叫)?(?P<new>(?![是叫的了不我你他她它])(?:{_WORD}){{2,6}})")
+_SAID_BEFORE: Final = lazy_pattern(
+    rf"(?:叫|订在?|定在?|选在?|姓|[是在去到])(?P<old>(?![的了不]){_WORD}{{2,6}}?)(?=[，。；！,.!\s]|$)"
+)
+"""A name, or where something is, at the end of a clause."""
 Matcher = Callable[[str], Span | None]
 
 
@@ -93,6 +100,8 @@ def amended_in_chinese(said: str, *, is_answer: bool) -> Matcher | None:
             unit = _UNIT.search(_value(part, pattern))
             return _of_unit(unit[0], _value(part, pattern)) if unit and pattern is _AMOUNT else None
         return _holder(pattern, _value(part, pattern))
+    if _MISTAKEN.search(said) and (slip := _of_slip(parts)) is not None:
+        return slip
     open_ = _SLOTS if takes_back else _SLOTS_TURNED
     slots = [(part, slot) for part in parts for slot in open_ if slot[0].match(_plain(part))]
     if slots:
@@ -100,6 +109,12 @@ def amended_in_chinese(said: str, *, is_answer: bool) -> Matcher | None:
         found = new.match(_plain(part))
         return _in_slot(old, found["new"] if found else "") if not _others_speak(parts, part) else None
     return _of_sort(parts[-1]) if takes_back and parts and "还是" in said else None
+
+
+def _of_slip(parts: Sequence[str]) -> Matcher | None:
+    """A name or a place alone in the place of the last one that was said by mistake: 打错了，小婕; 不对，是聚贤楼."""
+    bare = [found["new"] for part in parts if not _MISTAKEN.search(part) and (found := _SLIP.fullmatch(_plain(part)))]
+    return _in_slot(_SAID_BEFORE, bare[0]) if len(bare) == 1 and len(parts) <= _MOST_PARTS else None
 
 
 def taken_back_in_chinese(said: str) -> bool:

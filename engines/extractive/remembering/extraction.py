@@ -12,6 +12,7 @@ from agentic_memory_bank.engines.conversation import TRUST, Fact, Turn, TurnQuot
 from agentic_memory_bank.engines.extractive.reading import phrases
 from agentic_memory_bank.engines.extractive.reading.attributes import Claim, claims_of
 from agentic_memory_bank.engines.extractive.remembering.amendments import amended, takes_back
+from agentic_memory_bank.engines.extractive.remembering.answers import answers_of_life
 from agentic_memory_bank.engines.extractive.remembering.antecedents import (
     LOOKED_BACK,
     antecedent,
@@ -351,20 +352,19 @@ def _is_idle_way(text: str) -> bool:
 
 
 def _answer(turn: Turn, before: Turn | None, said: Sequence[SaidSentence]) -> Fact | None:
-    """A few words in answer to a question for an attribute, together with the question."""
-    if before is None or before.role == "system" or len(said) != 1 or len(said[0].text.split()) > 5:
+    """A few words in answer to a question about their speaker, together with the question."""
+    if before is None or before.role == "system" or len(said) != 1 or is_greeting(said[0].text):
         return None
-    only = said[0]
-    unclear = (phrases.QUESTION, phrases.UNSURE, phrases.ASKS)
-    if is_greeting(only.text) or claims_of(only.text) or any(pattern.search(only.text) for pattern in unclear):
+    only, asked = said[0], _sentences(before, None)
+    if claims_of(only.text) or any(one.search(only.text) for one in (phrases.QUESTION, phrases.UNSURE, phrases.ASKS)):
         return None
-    for question in reversed(_sentences(before, None)):
-        attribute = attribute_asked(question.text)
-        if attribute and len(only.text) <= 60:
+    is_brief = len(only.text.split()) <= SHORT_ANSWER + 1 and len(only.text) <= 5 * LONGEST_CODE
+    for question in reversed(asked):
+        if (attribute := attribute_asked(question.text)) and is_brief:
             value = only.text.rstrip(".!。！ ")
-            claim = Claim(owner_of_turn(turn), attribute, value, False, (0, len(value)))
-            asked = TurnQuote(before.id, question.text, question.span)
-            return fact_of(turn, (replace(only, claims=(claim,)),), "semantic", asked)
+            only = replace(only, claims=(Claim(owner_of_turn(turn), attribute, value, False, (0, len(value))),))
+        if only.claims or (question is asked[-1] and answers_of_life(question.text, only.text)):
+            return fact_of(turn, (only,), "semantic", TurnQuote(before.id, question.text, question.span))
     return None
 
 

@@ -83,6 +83,17 @@ _MANNER: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A standing wish that is put as a question: "would you write in short lines for me, my eyes are bad"."""
+_LASTING: Final = lazy_pattern(
+    r"\b(?:(?:could|can|would|will) (?:you|u|ya)|would you mind) (?:(?:please|pls|just|maybe|kindly|possibly) ){0,2}"
+    r"(?:(?=[^.!?]{0,90}\b(?:always|from now on|in future|for the future|going forward|every time|whenever"
+    r"|any ?more)\b)"
+    r"(?:always )?(?:answer|reply|respond|write|keep|us(?:e|ing)|call|speak|talk|give|avoid|skip|leave out|start|end"
+    r"|sign|add|put)\b|stop (?:using|adding|calling|saying|writing|starting|ending|giving)\b)"
+    r"|(?:能不能|可不可以|可以|能|麻烦你?|请你?)?(?:以后|今后|往后|从现在起)(?:可以|能不能|能|请|都|每次|跟我|给我|你){0,3}"
+    r"(?:用[^，。？?]{1,8}(?:回|答|写|说)|叫我|称呼我|回(?:答|复|我)|说话?|写[^，。？?]{0,6}(?:短|长|简单|正式)|短|简短|直接)",
+    re.IGNORECASE,
+)
+"""A wish for all answers to come that is put as a question: "could you always answer in bullet points"."""
 _CHINESE_QUESTION: Final = lazy_pattern(
     r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|分|认|治|选|挑|回事)?|多少.{0,3}|多[久远高大长]"
     r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
@@ -258,6 +269,8 @@ _UNMARKED: Final = lazy_pattern(
 def is_asking(sentence: str) -> bool:
     """Whether a sentence asks something, or for something to be done now."""
     marked = phrases.SPACED_CHINESE.sub("，", sentence.replace("’", "'"))
+    if _LASTING.search(marked):
+        return False
     plain = _UNMARKED.sub(r"\1'\2", _EXCLAIMS.sub("", marked).strip())
     if plain.endswith((":", "：")):
         return False

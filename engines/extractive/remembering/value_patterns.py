@@ -47,6 +47,7 @@ EMPTY: Final = frozenset(
         " misread hang hold plan plans heart mind after all final finally just only more less week weeks later earlier"
         " swapped turn turns second thoughts thought new so okay please book booked call called quote evening morning"
         " afternoon night am pm a.m p.m half past quarter o'clock hour month year dollar pound euro quid buck grand k"
+        " foot feet inch typo oops whoops bad number"
     )
 )
 """Words of a correction that name nothing."""

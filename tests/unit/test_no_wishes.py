@@ -1,0 +1,61 @@
+"""A correction, an order to edit a text and news are no wishes to forget, whatever they sound like; and some wishes."""
+
+import pytest
+
+from agentic_memory_bank.engines.extractive.forgetting import wish_in
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "forget the kitchen quote, new one's 7,200 from Wickes",
+        "forget the Crown, it's the village hall now",
+        "装修报价忘了吧,新的是七万二",
+        "王医生忘掉,现在看的是李医生",
+        "九点那班删了,改成十一点四十虹桥",
+        "我跟学生说周五的考试不用记了,改到周二",
+        "delete the bit about Brecht, it's too long",
+        "cut the bit about Uncle Ron, it's not funny",
+        "remove the part about the team of 5, sounds like bragging",
+        "把布莱希特那部分删掉,太长了",
+        "老刘的微信我删了,这人太烦",
+        "我让中介把我电话删了,还是天天打",
+    ],
+)
+def test_what_corrects_edits_or_tells_is_no_wish(said: str) -> None:
+    assert wish_in(said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "about", "is_sure"),
+    [
+        ("Please do not keep that I failed my driving test", "I failed my driving test", True),
+        ("Kindly delete that I failed my driving test", "I failed my driving test", True),
+        ("just wipe everything u got on macy", "macy", True),
+        ("forget the driving test", "driving test", False),
+        ("心理医生那段删掉", "心理医生", False),
+        ("离婚那段删了", "离婚", False),
+        ("请忘记阿杰", "阿杰", False),
+        ("把麻糬皮膚過敏的事刪掉", "麻糬皮膚過敏", True),
+    ],
+)
+def test_wishes_in_further_words_are_heard(said: str, about: str, is_sure: bool) -> None:
+    wish = wish_in(said)
+
+    assert wish is not None
+    assert about in wish.telling.about
+    assert wish.telling.is_sure is is_sure
+
+
+def test_what_somebody_does_now_is_kept_beside_what_they_give_up() -> None:
+    wish = wish_in("forget law, I'm applying for nursing")
+
+    assert wish is not None
+    assert wish.news == "I'm applying for nursing"
+
+
+def test_what_has_happened_is_kept_until_a_yes() -> None:
+    wish = wish_in("小王的钱还清了,这事翻篇了")
+
+    assert wish is not None
+    assert not wish.telling.is_plain

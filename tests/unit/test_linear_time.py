@@ -35,6 +35,7 @@ from agentic_memory_bank.engines.extractive.reading import attributes, dates, ki
 from agentic_memory_bank.engines.extractive.remembering import (
     amendments,
     amendments_chinese,
+    answers,
     antecedents,
     changes,
     clauses,
@@ -188,6 +189,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.antecedents.is_of_known": lambda text: antecedents.is_of_known(
         fact(f"Arlo can't have {text}"), [turn(text)], turn(text)
     ),
+    "engines.extractive.remembering.answers.answers_of_life": lambda text: [
+        answers.answers_of_life("Any allergies?", text),
+        answers.answers_of_life(f"{text}?", "nuts"),
+    ],
     "engines.extractive.remembering.continuing.may_go_on": lambda text: [
         continuing.may_go_on("I found a mole", text),
         continuing.may_go_on(text, "on 30 mg now"),

@@ -44,7 +44,8 @@ _EMPTY: Final = lazy_pattern(
 )
 _SAYS_ITSELF: Final = lazy_pattern(
     r"\b(?:i|i'm|i've|im|we|we're|my|our|it's|he|she|they|let's|can|could|would|please|make|write|give|tell|show|try|use"
-    r"|keep|add|change|remove)\b|\A\W*(?-i:[A-Z])[a-z]+ (?:\w{2,}(?:s|ed)|has|will|can|does|did) \w|[我咱]|帮|请|改成|写|换成|继续",
+    r"|keep|add|change|remove)\b|\A\W*(?-i:[A-Z])[a-z]+ (?:\w{2,}(?:s|ed)|has|will|can|does|did) \w"
+    r"|[我咱]|帮|请|改成|写|换成|继续",
     re.IGNORECASE,
 )
 """What is a sentence of its own, or an order."""

@@ -1,8 +1,11 @@
 """What is told behind a question or a request is drawn, and so is what few words say of what holds now."""
 
+from datetime import date
+
 import pytest
 
 from agentic_memory_bank.engines.conversation import Turn
+from agentic_memory_bank.engines.extractive.reading.dates import moments
 from agentic_memory_bank.engines.extractive.remembering.around_questions import stated_beside
 from agentic_memory_bank.engines.extractive.remembering.extraction import select
 
@@ -70,3 +73,18 @@ def test_few_words_that_tell_what_holds_are_drawn(said: str) -> None:
 @pytest.mark.parametrize("said", ["no thanks, off to bed", "night night", "第一个吧", "第二个更好", "密码锁是 229145"])
 def test_what_only_resembles_them_is_not(said: str) -> None:
     assert drawn(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["had my first steak in 12 years", "haven't slept in 3 days", "no rain in ten days", "painted it in two days"],
+)
+def test_how_long_something_has_lasted_is_no_day_to_come(said: str) -> None:
+    assert [*moments(said, date(2026, 3, 4))] == []
+
+
+def test_what_had_to_be_done_is_over_and_what_is_booked_is_to_come() -> None:
+    (done,) = moments("Rex had to be put to sleep on Tuesday", date(2026, 3, 4))
+    (booked,) = moments("booked for a check in 3 days", date(2026, 3, 4))
+
+    assert (done.calendar, booked.calendar) == ("the Tuesday before 4 March 2026", "7 March 2026")

@@ -34,7 +34,7 @@ _RELATIVE: Final = lazy_pattern(
 )
 _IS_AHEAD: Final = lazy_pattern(
     r"\b(?:is|are|am|will|shall|going to|gonna|has to|have to|must|need|needs|can|can't|cannot|should|(?:'ve|have|has)"
-    r" got|want|wants|plan|planning|to be|due|until|till)\b|'(?:ll|m|re|s)\b(?! been)",
+    r" got|want|wants|plan|planning|(?<!had )(?<!was )(?<!were )to be|due|until|till)\b|'(?:ll|m|re|s)\b(?! been)",
     re.IGNORECASE,
 )
 """What tells of a time to come, whatever else the clause says: "is moved to", "have got a test"."""
@@ -46,6 +46,13 @@ _IS_OVER: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What tells of a time that is over."""
+_LASTED: Final = lazy_pattern(
+    r"\b(?:first|haven't|hasn't|hadn't|havent|hasnt|never|not|no|nothing|nobody|best|worst|longest|biggest|hardest|only"
+    r" time)\b|\b(?:read|finished|painted|built|wrote|did|made|learn(?:ed|t)|cleaned|fixed|walked|drove|lost|gained)"
+    r" (?:it|that|them|all of it|everything|the \w+|\d+ ?\w+)\W*\Z",
+    re.IGNORECASE,
+)
+"""Before "in three years" it tells how long something has lasted: "my first steak in twelve years"."""
 _CLAUSE_END: Final = lazy_pattern(r"[,;:.!?\n]|\s[-–—]\s|\b(?:and|but|so|because|then)\b")
 _LONGEST_CLAUSE: Final = 200
 _SHIFTS: Final = {"the": -2, "yesterday": -1, "last": -1, "tomorrow": 1}
@@ -263,6 +270,8 @@ def moments(text: str, said: date) -> Iterator[Moment]:
         said: The day on which it was.
     """
     for found in _RELATIVE.finditer(text):
+        if found["ahead"] and _is_how_long(found):
+            continue
         try:
             yield Moment(found.start(), found.end(), _calendar(found, said))
         except OverflowError:  # before the year 1, or after 9999
@@ -281,6 +290,12 @@ def _calendar(found: re.Match[str], said: date) -> str:
     if found["ahead"]:
         return _distant(found["ahead"].lower(), found["future"].lower(), 1, said)
     return _chinese(found["chinese"], said) if found["chinese"] else _month(said, 0)
+
+
+def _is_how_long(found: re.Match[str]) -> bool:
+    """Whether "in three days" says how long something took, or has been: "painted it in three days"."""
+    clause = _CLAUSE_END.split(found.string[max(0, found.start() - _LONGEST_CLAUSE) : found.start()])[-1]
+    return _LASTED.search(clause) is not None
 
 
 def _side_of(found: re.Match[str]) -> int:

@@ -66,8 +66,8 @@ _ORDERED: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What a bare "forget it" would not say: that it is to be done now, or at once."""
-_TAG: Final = lazy_pattern(r"\W*(?:did|have|do|will) (?:you|we|I)\b", re.IGNORECASE)
-"""What makes a question of the clause before it."""
+_TAG: Final = lazy_pattern(r"\W*(?:(?:did|have|do|will) (?:you|we|I)\b|for\b)|\s*(?:这?[是就]|我还要)", re.IGNORECASE)
+"""What makes a question of the clause before it, or says something of it: "看完就删，是我妈的习惯"."""
 _NOT_ZH: Final = (
     r"(?:(?:可|就|都|也|请|你|您|千万)*(?:别|別|不要|不用|不必|甭|不许|不許|无需|無需|勿|莫要?|唔好|唔使)再?"
     r"(?:[给帮替給幫]我)?)"
@@ -75,10 +75,10 @@ _NOT_ZH: Final = (
 _PLACE_ZH: Final = (
     r"(?:记忆|記憶|档案|檔案|笔记|筆記|备忘录?|備忘錄?|小本本|小本子|记录|記錄|资料|資料|数据库|脑子)(?:里|裡|上|中)?"
 )
-_ANY_KEEP_ZH: Final = r"(?:[记記](?:上|下来?|下來?|录|錄|着|住)?|保存|保留|存(?:着|下来?|下來?)?|留(?:存|着)?)"
+_ANY_KEEP_ZH: Final = r"(?:[记記](?:上|下来?|下來?|录|錄|着|住)?|保存|保留|存(?:着|下来?|下來?|档|檔)?|留(?:存|着)?)"
 _PLACED_ZH: Final = (
     rf"(?:往(?:心里|下|{_PLACE_ZH})(?:记|存|放)|(?:写|寫|放|存|记|記|录|錄|加|收)?(?:进|進|入|到|在){_PLACE_ZH}(?:去)?"
-    r"|[记記](?:上|在案|小本[本子](?:上|里)?|[脑心]子?里)|存(?:档|檔|底)|留(?:底|档|檔|痕迹?)|入档|归档|歸檔)"
+    r"|[记記](?:上|在案|小本[本子](?:上|里)?|[脑心]子?里)|存底|留(?:底|档|檔|痕迹?)|入档|归档|歸檔)"
 )
 """Where it is to be kept: without that, and without "this", the clause before may say what is meant."""
 _THING_ZH: Final = (
@@ -104,8 +104,8 @@ def keeps_nothing(clause: str, after: str = "") -> bool:
         clause: A clause of what a user says, with straight apostrophes.
         after: What follows it: "you never saw that, did you?" asks.
     """
-    if is_cjk(clause):
-        return _CHINESE.fullmatch(clause) is not None
     if _TAG.match(after):
         return False
+    if is_cjk(clause):
+        return _CHINESE.fullmatch(clause) is not None
     return any(pattern.fullmatch(clause) for pattern in (_ASKED, _STATED, _ORDERED))

@@ -32,6 +32,8 @@ _BEGINS: Final = lazy_pattern(
 _ELSE: Final = lazy_pattern(r"\b(?:she|he|her|him|his|hers|they|their|them|who)\b|[他她]", re.IGNORECASE)
 _IS_USER: Final = lazy_pattern(r"\b(?:I'm|I am|[Mm]y name is|[Cc]all me|it's) (?P<who>[A-Z][a-z]+)")
 _OWN: Final = lazy_pattern(r"\b(?:my|mine|I|I['’](?:m|ve|d))\b|我(?!们)", re.IGNORECASE)
+_OF_SPEAKER: Final = lazy_pattern(r"\b(?:I|we)(?:['’](?:m|ve|d|ll|re))?\b|(?<!\A)我", re.IGNORECASE)
+"""What a text says of its speaker, and not only whose somebody is: "my sister"."""
 _LEAST: Final = 4
 """Letters by which a name is known in a shorter or longer form."""
 
@@ -57,7 +59,10 @@ def are_of_others(question: str, texts: Sequence[str]) -> list[bool]:
 def _somebody_elses(question: str, texts: Sequence[str]) -> list[bool]:
     wanted = subject_terms(question)
     fitting = [bool(wanted & subject_terms(text)) for text in texts]
-    theirs = [fits and is_somebody_elses(text, "") for fits, text in zip(fitting, texts, strict=True)]
+    theirs = [
+        fits and _OF_SPEAKER.search(text) is None and is_somebody_elses(text, "")
+        for fits, text in zip(fitting, texts, strict=True)
+    ]
     is_told = any(fits and not other for fits, other in zip(fitting, theirs, strict=True))
     return [is_told and other for other in theirs]
 

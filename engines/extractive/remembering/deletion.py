@@ -26,6 +26,8 @@ _FRAGMENT: Final = 7
 """Words of a piece that may be no clause of its own."""
 _READ: Final = 400
 """Characters before a piece that are read to find what it calls "it"."""
+_LEAST_LIKE: Final = 0.5
+"""How much of a Chinese wish a clause has to hold, as `held_of` counts it."""
 _MATTER: Final = 2
 """Characters of what is said of "her": her 病情."""
 _SPLIT: Final = 4
@@ -119,7 +121,7 @@ def with_whom(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def parts_like(text: str, about: str) -> list[Span]:
-    """The clauses of a Chinese text that share most with what is to be forgotten; none where all share as much.
+    """The clauses of a Chinese text that share much with what is to be forgotten; none where all do, or none.
 
     Args:
         text: Text of a memory.
@@ -128,8 +130,8 @@ def parts_like(text: str, about: str) -> list[Span]:
     speaker, date, _ = unattributed(text)
     said = list(text_pieces(text, len(attributed(speaker, date, "")) if speaker else 0, len(text)))
     shared = [held_of(about, one.text) for one in said]
-    most = max(shared, default=0.0)
-    return [one.span for one, share in zip(said, shared, strict=True) if share == most] if min(shared) < most else []
+    spans = [one.span for one, share in zip(said, shared, strict=True) if share >= _LEAST_LIKE]
+    return spans if len(spans) < len(said) else []
 
 
 def echoes_in(text: str, roots: Collection[str]) -> list[Span]:

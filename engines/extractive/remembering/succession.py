@@ -48,6 +48,8 @@ _NOW: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A question about what holds now, of something that may have changed."""
+_OWN: Final = lazy_pattern(r"\b(?:my|mine|I|I['’](?:m|ve|d))\b|我(?!们)", re.IGNORECASE)
+"""A question for something of whoever asks."""
 _SEVERAL: Final = lazy_pattern(
     r"\b(?:all|every(?:thing|one|body|where)|anything|anyone|other|else|list|various|both)\b"
     r"|\b(?:what|who|which|where)(?:'re| are)\b"
@@ -153,7 +155,7 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
     kinds, asked, wanted = asked_for(query), _who(names_and_numbers(query), query), subject_terms(query)
-    people = _people(query)
+    people = _people(query) if _OWN.search(query) else None
     read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
     held = Counter(term for one in read.values() for term in one.terms)
     of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}
@@ -223,16 +225,17 @@ def _may_replace(asked: frozenset[str | int], earlier: _Rival, later: _Rival) ->
 
 
 def _is_of_other_thing(
-    wanted: frozenset[str], asked: frozenset[str], old: str, new: str, earlier: _Rival, later: _Rival
+    wanted: frozenset[str], asked: frozenset[str] | None, old: str, new: str, earlier: _Rival, later: _Rival
 ) -> bool:
     """Whether the later one is about another thing than what is asked for, and the earlier one about that.
 
-    It may be somebody else's, for whom the question does not ask: "my sister's rent".
+    It may be somebody else's, where the question asks for the speaker's own: "my sister's rent".
 
     It has the name of the thing, and something in the place of what tells it from others: the locker at work, and not
     the one at the gym.
     """
-    if are_told_apart(old, new) or (asked.isdisjoint(_people(new)) and is_somebody_elses(new, old)):
+    is_own = asked is not None and asked.isdisjoint(_people(new))
+    if are_told_apart(old, new) or (is_own and is_somebody_elses(new, old)):
         return True
     held, ours = wanted & earlier.terms, wanted & later.terms
     if not ours or later.announces or not held > ours:

@@ -77,7 +77,7 @@ _NO_MEASURE: Final = words_of(
 def are_of_one_measure(new: str, old: str) -> bool:
     """Whether the values of two texts may be of one kind: an age is no size, no distance and no day."""
     ours, theirs = _measures(new), _measures(old)
-    return not (ours and theirs) or not ours.isdisjoint(theirs) or ("" in ours and any(map(str.islower, theirs)))
+    return not ours.isdisjoint(theirs) or ("" in ours and any(map(str.islower, theirs)))
 
 
 def _measures(text: str) -> set[str]:

@@ -21,7 +21,7 @@ from agentic_memory_bank.engines.extractive.remembering.amendments_chinese impor
 from agentic_memory_bank.engines.extractive.remembering.clauses import VERB, clause_spans, subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_of_another, is_supposed
 from agentic_memory_bank.engines.extractive.remembering.rejected import SCRATCHES, rejected_in
-from agentic_memory_bank.engines.extractive.remembering.supposing import supposed_from
+from agentic_memory_bank.engines.extractive.remembering.supposing import is_hoped, supposed_from
 from agentic_memory_bank.engines.extractive.remembering.value_patterns import EMPTY, KIND_PATTERNS, kinds_in, rest_of
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -137,7 +137,7 @@ def amended(said: str, before: Sequence[str], *, is_answer: bool = False) -> Ame
         before: What the same person said before it, oldest first.
         is_answer: Whether it answers a question, so that a bare value is what was asked for.
     """
-    if len(said) > LONGEST or QUESTION_END.search(said.strip()) or supposed_from(said) is not None:
+    if len(said) > LONGEST or QUESTION_END.search(said.strip()) or supposed_from(said) is not None or is_hoped(said):
         return None
     if _ENDS_STORY.match(said):
         last = max((place for place, one in enumerate(before) if one.strip()), default=0)

@@ -200,7 +200,7 @@ class _Change:
         ours = names_and_numbers(clause)
         if not shared or (ours and ours <= self.values):  # it says the very same
             return False
-        if all(word in _KIN or _KIN_CHINESE.fullmatch(word) for word in shared):
+        if all(word in _KIN or _KIN_CHINESE.fullmatch(word) or _NICKNAME.fullmatch(word) for word in shared):
             return False
         names = self.named | _name_terms(clause)
         if names.issuperset(shared) and not any(are_of_one_measure(one, clause) for one in self.clauses):

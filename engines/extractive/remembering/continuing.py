@@ -14,7 +14,7 @@ from agentic_memory_bank.tools.text.patterns import lazy_pattern
 LONGEST: Final = 160
 """Characters of a clause that is read; a longer one tells enough to stand alone."""
 
-_JOINED: Final = lazy_pattern(r"\A[\s,;:，；：、—–-]{0,6}(?:(?:but|so|plus|and (?=the\b))\s{0,3})?")
+_JOINED: Final = lazy_pattern(r"\A[\s,;:，；：、—–-]{0,6}(?:(?:but|so|plus)\s{0,3})?")
 _AND: Final = lazy_pattern(r"\A\s{0,3}(?:and\b|&)", re.IGNORECASE)
 _WORD: Final = lazy_pattern(r"[A-Za-z][\w'’-]*")
 _ROLES: Final = "|".join(sorted((re.escape(one) for one in ROLE_NAMES), key=len, reverse=True))
@@ -42,6 +42,23 @@ _APART_ZH: Final = lazy_pattern(
     r"|[^她他，。]{1,4}[说问让叫]|[老小阿][\u4e00-\u9fff][在是要说也去来]"
     rf"|(?:{_ROLES})(?!的)|(?:房子?|车子?|工作|公司|孩子|猫|狗|预算|房租|工资|婚礼|家里|周末))"
 )
+"""What begins with a thing or a person of its own."""
+_GOES_ON_ZH: Final = lazy_pattern(
+    r"(?:不过|但是?|所以|而且|然后)?(?:现在|目前|一直|天天|老是|又|还|已经?|刚|正|也|都|才|就){0,3}"
+    r"(?:在|每|半|\d|[一两三四五六七八九十]|吃|喝|服|打针|做|查|看|住院|要(?:做|吃|打|复|住|休)|得(?:做|吃|打|复|住|休)|准备|打算"
+    r"|情绪|心情|状态|精神|检查|复查|手术|症状|药|心理医生|医生|大夫|预产期|怀|病|确诊|分手|离婚|欠|借|因为|下周[一二三四五六日天]?(?:手术|复查|检查)|很|特别"
+    r"|疼|痛|难受|害怕|睡|哭|治|化疗|出院|康复|还没好)"
+)
+"""What leaves its subject out, or is of the kind that illness, love and debts bring with them."""
+
+
+def is_apart(text: str) -> bool:
+    """Whether a Chinese clause begins with a thing or a person of its own: 儿子在大连.
+
+    Args:
+        text: The clause.
+    """
+    return _APART_ZH.match(_JOINED.sub("", text, count=1)) is not None
 
 
 def may_go_on(before: str, text: str) -> bool:
@@ -55,7 +72,7 @@ def may_go_on(before: str, text: str) -> bool:
         return False
     plain = _JOINED.sub("", text, count=1)
     if is_cjk(text):
-        return _APART_ZH.match(plain) is None
+        return not is_apart(text) and _GOES_ON_ZH.match(plain) is not None
     if _AND.match(plain) or _APART.match(plain) or _ACTS.search(before) is None:
         return False
     if _SPEAKER.match(plain):

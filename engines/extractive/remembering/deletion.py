@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.remembering.antecedents import antecedent
-from agentic_memory_bank.engines.extractive.remembering.continuing import may_go_on
+from agentic_memory_bank.engines.extractive.remembering.continuing import is_apart, may_go_on
 from agentic_memory_bank.engines.extractive.remembering.pieces import (
     NO_SUBJECT,
     VERB_INSIDE,
@@ -115,7 +115,7 @@ def with_whom(text: str, spans: Sequence[Span]) -> list[Span]:
             found.add(place - 1)
     for place in range(1, len(said)):
         is_beside = place - 1 in found and said[place].sentence == said[place - 1].sentence
-        if is_beside and is_cjk(said[place].text) and may_go_on(said[place - 1].text, said[place].text):
+        if is_beside and is_cjk(said[place].text) and not is_apart(said[place].text):
             found.add(place)
     return [(0, len(text))] if len(found) == len(said) else [*spans, *(said[place].span for place in sorted(found))]
 
@@ -232,6 +232,7 @@ def _gone_on_with(
 ) -> Iterator[int]:
     """The pieces that go on about what the piece before them is about: by a pronoun, or without a subject."""
     going, was, is_first = "", "", False
+    of_person = any(len(subject.groups) == 1 for subject in subjects)
     for place in range(1, len(said)):
         one, before = said[place], said[place - 1]
         goes_on = place - 1 in places or bool(going)
@@ -245,7 +246,8 @@ def _gone_on_with(
         is_rest = one.sentence == before.sentence and (
             _is_fragment(one.text) or (is_wide and may_go_on(before.text, one.text))
         )
-        if goes_on and (GOES_ON.match(one.text) or (is_elliptic and named) or is_rest):
+        by_name = GOES_ON.match(one.text) is not None and (is_wide or of_person or one.sentence != before.sentence)
+        if goes_on and (by_name or (is_elliptic and named) or is_rest):
             yield place
         else:
             going = ""

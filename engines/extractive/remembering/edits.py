@@ -50,6 +50,20 @@ _TEXT: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A text that is worked on."""
+_OFF_LIST: Final = lazy_pattern(
+    r"\b(?:delete|remove|take|drop|cut|leave|strike|cross|kick|throw|get)\b[^.!?]{1,40}?"
+    r"\b(?:from|off|out of) (?:the|my|our"
+    r"|this|that) (?:\w+ ){0,2}(?:groups?|lists?|calendar|chat|contacts?|phone|invites?|order|basket|cart|will|policy"
+    r"|account"
+    r"|inbox|thread|meeting|rota|schedule|team|line-?up|seating|plan|menu|photos?|app|whatsapp|insurance|booking|bill"
+    r"|homework|form|email|cv)\b|\b(?:leave|keep) (?:\S+ ){1,4}out of (?:it|this)\b",
+    re.IGNORECASE,
+)
+"""What is taken off a list, or out of a group."""
+_OFF_LIST_ZH: Final = lazy_pattern(
+    r"从[^，。]{0,10}(?:群|名单|作业|日历|通讯录|手机|微信|菜单|购物车|订单|合同|表格?|简历|朋友圈|相册|黑板|文档)(?:里|中|上|聊)?[^，。]{0,3}(?:删|去掉|移|踢|划|拿掉)"
+    r"|(?:那栏|这栏|那格|那一?列|那一?行)[^，。]{0,3}(?:删|去掉|划)"
+)
 _BIT: Final = lazy_pattern(
     rf"\b{_EDITS} (?:the|that|this|my|all the) (?:\w+ )?(?:bit|part|stuff|section|business|joke|story|line)s?\b"
     r"[^.!?]{0,80}[,;.–—-]\s{0,3}(?:and |as |since |because )?(?:it|that|this|they)?(?:'s| is|'re| are)? ?(?:just )?"
@@ -82,6 +96,7 @@ _BIT_ZH: Final = lazy_pattern(
 )
 _BIT_OF_TALK_ZH: Final = lazy_pattern(
     r"(?!把|将|关于)[\u4e00-\u9fff]{2,8}(?<!的)那段话?(?:都|就|给我|可以)?(?:删|抹|去)(?:掉|了)?[吧啊哈]?\W*"
+    r"|(?:刚才|刚刚|上一?)[^，。]{0,3}[句段条]话?(?:都|就|给我)?(?:删|抹|去)(?:掉|了)?[吧啊哈]?\W*"
 )
 """What was talked about, and no part of a text: 离婚那段删了."""
 _OF_MEMORY_ZH: Final = lazy_pattern(
@@ -91,10 +106,10 @@ _OF_MEMORY_ZH: Final = lazy_pattern(
 
 def asks_to_edit(text: str) -> bool:
     """Whether a message asks to take something out of a text or a thing, and not out of a memory."""
-    if _PART_ZH.search(text) or _BIT_ZH.search(text):
+    if _PART_ZH.search(text) or _BIT_ZH.search(text) or _OFF_LIST_ZH.search(text):
         return _OF_MEMORY_ZH.search(text) is None and _BIT_OF_TALK_ZH.fullmatch(text) is None
     if _OF_MEMORY.search(text):
         return False
-    if _BIT.search(text):
+    if _BIT.search(text) or _OFF_LIST.search(text):
         return True
     return _PART.search(text) is not None or (_ANY_EDIT.search(text) is not None and _TEXT.search(text) is not None)

@@ -51,7 +51,9 @@ _OF_ANOTHER_CHINESE: Final = lazy_pattern(
     r"\A\W*(?:我们?的?|咱们?)?(?P<who>表[姐妹哥弟]|堂[姐妹哥弟]|姐夫|嫂子|姐姐?|妹妹?|哥哥?|弟弟?|同事|朋友|闺蜜|同学|邻居|室友|女儿|儿子|闺女|老板(?!娘)"
     r"|领导|隔壁|人家|别人|楼[上下]|妈妈?|爸爸?|爷爷|奶奶|姥姥|姥爷|外婆|外公|婆婆|公公|亲戚|叔叔|舅舅|姑姑|阿姨)"
 )
-_OF_PARTNER: Final = lazy_pattern(r"\A\W*我?(?P<who>老婆|老公|媳妇|妻子|丈夫|爱人|对象)(?![和跟与]我)")
+_OF_PARTNER: Final = lazy_pattern(
+    r"\A\W*我?(?P<who>老婆|老公|媳妇|妻子|丈夫|爱人|对象|老同学|隔壁|人家|别人|[老小阿][\u4e00-\u9fff]家)(?![和跟与]我)"
+)
 """Of whom much is told that is the speaker's own as well, but no weight and no birthday."""
 _CALLED: Final = lazy_pattern(r" [A-Z][\w-]+")
 _BESIDES: Final = lazy_pattern(

@@ -26,6 +26,7 @@ from agentic_memory_bank.engines.extractive.remembering.later import is_of_anoth
 from agentic_memory_bank.engines.extractive.remembering.life import kin_in
 from agentic_memory_bank.engines.extractive.remembering.queries import is_personal
 from agentic_memory_bank.engines.extractive.remembering.statements import says_enough
+from agentic_memory_bank.engines.extractive.remembering.supposing import is_hoped
 from agentic_memory_bank.engines.extractive.remembering.told_apart import are_told_apart
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -102,6 +103,8 @@ def _resolved(fact: Fact, known: ExistingMemory, topical: frozenset[str]) -> Res
         return Resolution("same", (known.id,), reason="It is said in the same words.")
     is_own = is_personal(fact.words) or is_cjk(fact.words)  # which leaves "my" out; "an old dog" may be no other one
     if is_own and are_told_apart(fact.words, known.words):
+        return Resolution("create")
+    if is_hoped(fact.words):
         return Resolution("create")
     is_of_theirs = is_of_another(fact.words, known.words)
     by_claim = _by_claims(fact, known) if fact.type == known.type and not is_of_theirs else None

@@ -17,6 +17,7 @@ from agentic_memory_bank.engines.extractive.remembering.changes import announces
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_somebody_elses
 from agentic_memory_bank.engines.extractive.remembering.life import kin_in, kin_words
+from agentic_memory_bank.engines.extractive.remembering.supposing import is_hoped
 from agentic_memory_bank.engines.extractive.remembering.told_apart import are_told_apart
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.names import names_and_numbers
@@ -160,7 +161,7 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
     held = Counter(term for one in read.values() for term in one.terms)
     of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}
     for rank, b in enumerate(likeliest):
-        if b not in read:
+        if b not in read or is_hoped(told[b].text):
             continue
         of_later = of_query | {
             "likely": _odds(chances[b]),

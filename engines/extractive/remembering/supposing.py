@@ -42,6 +42,31 @@ _REASON: Final = lazy_pattern(
 """What is so, said behind what would be: "she'd kill me if I ordered shrimp, she's allergic"."""
 
 
+_HOPED: Final = lazy_pattern(
+    r"\b(?:i|we)(?: do| really| only| just| still)? (?:hope|wish|dream(?:t|ed)?)\b"
+    r"|\b(?:hoping|fingers crossed|had a dream)\b"
+    r"|\bwouldn't it be\b|\bwould be (?:nice|great|good|lovely) (?:if|to)\b|\bimagine (?:if|my|our|we|i)\b"
+    r"|\b(?:can't|cannot|don't|didn't|couldn't)(?: quite| even)? remember (?:if|whether|what|how|when|where"
+    r"|which|who)\b"
+    r"|\b(?:forgot(?:ten)?|no idea|unsure|wonder(?:ing)?) (?:if|whether|what|how|when|where|which|who)\b"
+    r"|\b(?:wants? me|told me to|asked me to|suggest\w{0,4}|advis\w{0,4})\b[^.!?]{0,80}\b(?:said no|refus\w{1,4}"
+    r"|declin\w{1,4}|won't|not going to|don't want)\b"
+    r"|希望|但愿|梦[到见]|做梦|记不清|不记得|忘了(?:是|到底)|听说[^，。]{0,12}(?:可能|也许)"
+    r"|(?:让|叫|劝|建议|要)我[^。！？]{0,24}(?:没同意|没答应|没听|不肯|不想|拒绝|不同意|不愿|没停|没换|你怎么看|你觉得)",
+    re.IGNORECASE,
+)
+"""What is hoped, dreamt, forgotten, or wanted by somebody else and refused: nothing has changed by that."""
+
+
+def is_hoped(text: str) -> bool:
+    """Whether a text tells of no change, though it speaks of one: it is only hoped for, doubted or refused.
+
+    Args:
+        text: What a user says.
+    """
+    return _HOPED.search(text.replace("’", "'")) is not None
+
+
 def supposed_from(sentence: str) -> int | None:
     """Where a sentence begins to suppose something; None where it does not, or says behind it what is so."""
     found = _SUPPOSED.search(sentence)

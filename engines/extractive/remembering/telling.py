@@ -325,7 +325,7 @@ def _asked(clause: str, after: str) -> ForgetPhrase | None:
         return None
     rest, is_handy = found["rest"].strip(), not is_sure and bool(found["handy"])
     if _THIS.match(rest) or not rest:
-        from_record = not is_sure and _FROM_RECORD.search(rest) is not None
+        from_record = (not is_sure and _FROM_RECORD.search(rest) is not None) or _JUST_SAID.search(rest) is not None
         return ForgetPhrase("", is_idle=is_sure or not rest, wants_nothing_kept=from_record)
     bare = _FROM_RECORD.sub("", rest)
     if is_handy:
@@ -368,6 +368,7 @@ _IN_MEMORY: Final = lazy_pattern(
     r"|\b(?:stuff|thing|business|promise|dream)\b",
     re.IGNORECASE,
 )
+_JUST_SAID: Final = lazy_pattern(r"\bi (?:just )?(?:said|told you|wrote)\b|\b(?:my|the) last message\b", re.IGNORECASE)
 _THAT_I: Final = lazy_pattern(r"\A\W*that (?:i|we|my|our|he|she|they|there)\b", re.IGNORECASE)
 _STORED: Final = lazy_pattern(r"\A\W*(?:that|my|our|about|what|the (?:thing|stuff|business|part|bit))\b", re.IGNORECASE)
 
@@ -382,8 +383,7 @@ def _kept_not(rest: str) -> ForgetPhrase | None:
         return ForgetPhrase(thing["about"])
     if BY_NAME.match(rest):
         return ForgetPhrase(rest, is_sure=False)
-    is_told = _ABOUT.search(rest) or _THAT_I.match(rest)
-    is_thing = is_told or not (_WORK.search(rest) or _WAITING.search(rest))
+    is_thing = _ABOUT.search(rest) or _THAT_I.match(rest) or not (_WORK.search(rest) or _WAITING.search(rest))
     return ForgetPhrase(rest) if _STORED.match(rest) and is_thing else None
 
 

@@ -100,6 +100,7 @@ _THIS_ZH: Final = lazy_pattern(
 
 
 _CAN_YOU_ZH: Final = lazy_pattern(r"\s*(?:你|您)?(?:能不能|可不可以|能|可以)")
+_JUST_SAID_ZH: Final = lazy_pattern(r"(?:刚才|刚刚|上面|上一?)[^，。]{0,4}(?:说|讲|话|句|条)")
 _TELLS_ZH: Final = lazy_pattern(r"\s*(?:请|麻烦|帮我)?忘记(?!.*了\s*\Z)")
 _BIT_ZH: Final = lazy_pattern(r"(?P<what>[\u4e00-\u9fff]{2,8})(?<!的)那段话?")
 _SOMEBODY_ZH: Final = lazy_pattern(
@@ -175,6 +176,7 @@ def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | N
         return None
     if not about or _THIS_ZH.fullmatch(about) or _POINTS_ZH.fullmatch(about):
         is_idle, back = "忘" in verb and "掉" not in verb and not about, _points_back(before)
+        is_not_kept = is_not_kept or _JUST_SAID_ZH.search(before) is not None
         return ForgetPhrase("", is_idle and not back, wants_nothing_kept=is_not_kept, points_back=back)
     return ForgetPhrase(about) if not is_not_kept or _CUE_ZH.search(before) or "把" in before else None
 

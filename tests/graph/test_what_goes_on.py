@@ -54,6 +54,7 @@ def left(memories: Memories) -> str:
             "journal",
             "",
         ),
+        (["Owen is in rehab, and he owes me 300."], "forget that Owen is in rehab", "owes me 300", ""),
         (["我确诊了抑郁，在吃舍曲林，每周去一次咨询，我住在杭州"], "忘掉我抑郁的事", "舍曲林", "杭州"),
         (["我妹妹小茹分手了，情绪很差", "她在成都读研二"], "忘掉我妹妹的事吧", "读研二", ""),
     ],
@@ -134,6 +135,10 @@ def test_without_a_yes_nothing_goes(memories: Memories) -> None:
         ("我确诊了抑郁", "，我住在杭州"),
         ("我在备孕", "，老公在深圳上班"),
         ("我跟老板吵架了", "，对了，快递到了"),
+        ("老公请不出假", "，改成8月1号走"),
+        ("老板又骂我了", "，周报改到周四交"),
+        ("婆婆回老家了", "，请了个育儿嫂"),
+        ("gp doubled the pills so 6 now", ", and the rent's 640"),
     ],
 )
 def test_what_is_of_something_else_does_not_go_on(before: str, text: str) -> None:

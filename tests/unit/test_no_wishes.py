@@ -19,6 +19,11 @@ from agentic_memory_bank.engines.extractive.forgetting import wish_in
         "remove the part about the team of 5, sounds like bragging",
         "把布莱希特那部分删掉,太长了",
         "老刘的微信我删了,这人太烦",
+        "把我姐从群里删了，她太吵了",
+        "领导让我把工资那栏删掉，怎么弄",
+        "delete Nora from the whatsapp group, she left us on Friday",
+        "please take Nora off the guest list",
+        "let's leave my sister out of it. We need 30 chairs for the party.",
         "我让中介把我电话删了,还是天天打",
     ],
 )
@@ -45,6 +50,16 @@ def test_wishes_in_further_words_are_heard(said: str, about: str, is_sure: bool)
     assert wish is not None
     assert about in wish.telling.about
     assert wish.telling.is_sure is is_sure
+
+
+@pytest.mark.parametrize(
+    "said", ["forget what I just said", "please delete what I just said", "delete my last message"]
+)
+def test_what_was_just_said_is_meant_where_it_is_named(said: str) -> None:
+    wish = wish_in(said)
+
+    assert wish is not None
+    assert wish.telling.kind == "this"
 
 
 def test_what_somebody_does_now_is_kept_beside_what_they_give_up() -> None:

@@ -1,4 +1,7 @@
-"""Gives what is known of a user who asks for all of it: what was told last comes first."""
+"""Gives what is known of a user who asks for all of it: what was told last comes first.
+
+Short: the graph of recall and agents with memory share it.
+"""
 
 from collections.abc import Collection
 from typing import Final

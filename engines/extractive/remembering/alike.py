@@ -62,6 +62,7 @@ def are_alike(new: str, old: str) -> bool:
     return any(_may_become(a, b) for a in _amounts(old) for b in _amounts(new))
 
 
+_MAY: Final = lazy_pattern(r"\b(?:in|of|till|until|since|by|from|this|next|last|mid) May\b")
 _MEASURED: Final = lazy_pattern(
     r"(?:\b(?P<label>size|grade|level|flat|room|ward|floor|net)\s)?(?<![\w.,:])\d[\d,.]{0,11}(?P<k>k|m)?"
     r"(?:\s?(?P<unit>[a-z]{2,12})\b|(?P<zh>公斤|公里|[米岁斤块元人桌次年级楼块平页本级])?)",
@@ -77,12 +78,12 @@ _NO_MEASURE: Final = words_of(
 def are_of_one_measure(new: str, old: str) -> bool:
     """Whether the values of two texts may be of one kind: an age is no size, no distance and no day."""
     ours, theirs = _measures(new), _measures(old)
-    return not ours.isdisjoint(theirs) or ("" in ours and any(map(str.islower, theirs)))
+    return not (ours and theirs) or not ours.isdisjoint(theirs) or ("" in ours and any(map(str.islower, theirs)))
 
 
 def _measures(text: str) -> set[str]:
     """The kinds of a text's values: those of days in capitals, units in small letters, nothing for bare numbers."""
-    kinds = (("WEEKDAY", _WEEKDAY), ("DATE", _DATE), ("DATE", _MONTH), ("CLOCK", _CLOCK))
+    kinds = (("WEEKDAY", _WEEKDAY), ("DATE", _DATE), ("DATE", _MONTH), ("DATE", _MAY), ("CLOCK", _CLOCK))
     found = {kind for kind, pattern in kinds if pattern.search(text)}
     for one in _MEASURED.finditer(_NO_AMOUNT.sub(" ", _DATE.sub(" ", text))):
         unit = (one["label"] or one["zh"] or one["unit"] or "").casefold()

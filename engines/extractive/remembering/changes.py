@@ -48,6 +48,8 @@ _KIN: Final = frozenset(
 _KIN_CHINESE: Final = lazy_pattern(
     r"我?们?家?(?:爸爸?|妈妈?|姐姐?|妹妹?|哥哥?|弟弟?|爷爷|奶奶|外[婆公]|姥[姥爷]|儿子|女儿|闺女|孩子|老[婆公]|媳妇|[男女]?朋友|同学|邻居|[大二三小]宝|老[大二三幺])"
 )
+_GONE: Final = lazy_pattern(r"不干|离职|辞职|退休|调走|走了|不做了|没了|换人")
+"""What becomes of somebody whose place another one takes."""
 _NICKNAME: Final = lazy_pattern(r"\A\W*(?:[小老阿晓][\u4e00-\u9fff]|([\u4e00-\u9fff])\1)(?:说|也|都|最近|现在)?\W*\Z")
 
 _CHANGE: Final = lazy_pattern(
@@ -200,7 +202,9 @@ class _Change:
         ours = names_and_numbers(clause)
         if not shared or (ours and ours <= self.values):  # it says the very same
             return False
-        if all(word in _KIN or _KIN_CHINESE.fullmatch(word) or _NICKNAME.fullmatch(word) for word in shared):
+        if all(word in _KIN or _KIN_CHINESE.fullmatch(word) for word in shared):
+            return False
+        if all(map(_NICKNAME.fullmatch, shared)) and not any(map(_GONE.search, self.clauses)):
             return False
         names = self.named | _name_terms(clause)
         if names.issuperset(shared) and not any(are_of_one_measure(one, clause) for one in self.clauses):

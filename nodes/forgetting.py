@@ -137,15 +137,14 @@ class ForgettingListener:
 
     def _switching(self, words: str) -> Switching | None:
         """What a message switches memory to; "turn it back on" only where it is off."""
-        if (plain := told_to_switch(words)) is not None:
-            return plain
+        told = told_to_switch(words)
+        if told is None or not told.is_back:
+            return told
         user, project = self.owner
-        back = told_to_switch(words, is_off=True)
         try:
-            is_off = back is not None and self.records().switches.mode(user, project, self.conversation) != "on"
+            return told if self.records().switches.mode(user, project, self.conversation) != "on" else None
         except StorageError:
             return None
-        return back if is_off else None
 
     def _switched(self, switching: Switching, *, chinese: bool) -> str:
         """Switch memory off or on, and say what holds now."""

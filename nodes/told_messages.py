@@ -32,7 +32,7 @@ def requests_marked(messages: Sequence[AnyMessage], last: HumanMessage) -> Itera
             words, after = text_of(message), messages[place + 1 : place + 3]
             is_open = any(isinstance(one, AIMessage) and forgetting.asks_back(one.text) for one in after[:1])
             is_reply, wish = is_asked and (is_yes(words) or is_no(words)), wish_in(words)
-            is_switch = told_to_switch(words) is not None
+            is_switch = (switching := told_to_switch(words)) is not None and not switching.is_back
             is_answered = is_reply or is_switch or is_open or (wish is not None and wish.telling.is_sure)
             is_plain = is_reply or is_switch or (wish is not None and wish.telling.is_plain)
             is_kept = not is_plain and not any(is_yes(text_of(one)) for one in after[1:])

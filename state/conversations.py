@@ -1,7 +1,7 @@
 """What flows through recall, remember and conversation: messages in; memories, receipts and answers out."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal, Required, get_args
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -151,6 +151,8 @@ class RecallRequest(TypedDict):
     by_kind: bool
     """Whether the threshold is that of embedder, language and kind of memory, in place of `threshold`."""
     as_of: str | None
+    everything: NotRequired[bool]
+    """Whether all that is known of the user is asked for; a checkpoint of an earlier version does not say so."""
 
 
 class RecallState(TypedDict, total=False):

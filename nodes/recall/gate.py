@@ -12,7 +12,7 @@ from agentic_memory_bank.engines.extractive.conversation import asks_for_everyth
 from agentic_memory_bank.nodes.deps import context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps, mode_in_time
 from agentic_memory_bank.nodes.messages import checked_messages
-from agentic_memory_bank.nodes.recall.message import Message, asked_in
+from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.nodes.recall.overview import MOST_OF_ALL
 from agentic_memory_bank.state.conversations import (
     MemoryContext,
@@ -38,7 +38,7 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
     context = context_of(runtime)
     messages = checked_messages(state.get("messages"))
     message = asked_in(messages)
-    asked = _asked(state, context, message)
+    asked = _asked(state, context, everything=message.turn is not None and asks_for_everything(message.turn.text))
     hints = Hints(context.tool_names, _said(state, "is_fact"), _said(state, "needs_tool"))
     if not context.enable_memory:
         return _closed(asked, "disabled", "")
@@ -60,18 +60,18 @@ def gate(state: RecallState, runtime: Runtime[MemoryContext], deps: MemoryDeps) 
     return {**_closed(asked, "missing", "", degraded), "waited": time.monotonic() - begun}
 
 
-def _asked(state: RecallState, context: MemoryContext, message: Message) -> RecallRequest:
+def _asked(state: RecallState, context: MemoryContext, *, everything: bool) -> RecallRequest:
     """What is asked; what was left out has the default of the settings, and None is no default.
 
-    Whoever asks for all that is known of them is shown more.
+    Args:
+        everything: Whether all that is known of the user is asked for: of that more is shown.
 
     Raises:
         InputError: A value has no meaning.
     """
     given = cast("Mapping[str, Any]", state)
-    is_of_all = message.turn is not None and asks_for_everything(message.turn.text)
     types = given.get("types")
-    limit = given.get("limit", max(context.recall_limit, MOST_OF_ALL) if is_of_all else context.recall_limit)
+    limit = given.get("limit", max(context.recall_limit, MOST_OF_ALL) if everything else context.recall_limit)
     if types is not None and not isinstance(types, list | tuple | set | frozenset):
         raise InputError(f"The types are a list of types of memories, not {types!r}. Leave them out for all.")
     wanted = checked_filter(context.project, types)
@@ -85,6 +85,7 @@ def _asked(state: RecallState, context: MemoryContext, message: Message) -> Reca
         "threshold": None if threshold is None else float(threshold),
         "by_kind": not is_given and threshold is None,
         "as_of": _day(given.get("as_of")),
+        "everything": everything,
     }
 
 

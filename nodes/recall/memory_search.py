@@ -18,7 +18,6 @@ from agentic_memory_bank.engines.extractive.conversation import (
     MessageReading,
     Told,
     are_of_others,
-    asks_for_everything,
     attribute_asked_for,
     event_asked_before,
     only_asks,
@@ -31,7 +30,6 @@ from agentic_memory_bank.engines.extractive.conversation import (
 from agentic_memory_bank.nodes.deps import Owner, context_of, owner_of
 from agentic_memory_bank.nodes.memory_deps import MemoryDeps
 from agentic_memory_bank.nodes.messages import checked_messages, turns_of
-from agentic_memory_bank.nodes.recall.message import asked_in
 from agentic_memory_bank.nodes.recall.overview import all_that_is_known
 from agentic_memory_bank.nodes.recall.past import held_on, is_left_of, said_on, turns_told
 from agentic_memory_bank.nodes.recall.thresholds import above_elbow, by_kind
@@ -93,8 +91,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     limit, left = context.recall_timeout, context.recall_timeout - state.get("waited", 0.0)
     search = _TimedSearch(records, encoder, owner, asked, circuit_breaker_of(deps.stores), limit, left, as_of)
     own = _own_turns(state)
-    message = asked_in(checked_messages(state["messages"])).turn
-    if as_of is None and message is not None and asks_for_everything(message.text):
+    if as_of is None and asked.get("everything"):
         return [_memory(one) for one in search.everything() if not is_said_by(one, own)]
     found = _before_event(search, state) if state["query"].strip() else []
     found = [one for one in found if not is_said_by(one, own)]

@@ -11,7 +11,7 @@ from typing import Final
 from agentic_memory_bank.engines.extractive.reading import concepts
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms
 from agentic_memory_bank.engines.extractive.remembering.later import is_somebody_elses
-from agentic_memory_bank.engines.extractive.remembering.life import kin_in, kin_words
+from agentic_memory_bank.engines.extractive.remembering.life import asks_for_own, kin_in, kin_words
 from agentic_memory_bank.engines.extractive.remembering.whom import NICKNAME, names_by_role
 from agentic_memory_bank.tools.text.cleaning import is_cjk
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
@@ -31,7 +31,6 @@ _BEGINS: Final = lazy_pattern(
 )
 _ELSE: Final = lazy_pattern(r"\b(?:she|he|her|him|his|hers|they|their|them|who)\b|[他她]", re.IGNORECASE)
 _IS_USER: Final = lazy_pattern(r"\b(?:I'm|I am|[Mm]y name is|[Cc]all me|it's) (?P<who>[A-Z][a-z]+)")
-_OWN: Final = lazy_pattern(r"\b(?:my|mine|I|I['’](?:m|ve|d))\b|我(?!们)", re.IGNORECASE)
 _OF_SPEAKER: Final = lazy_pattern(r"\b(?:I|we)(?:['’](?:m|ve|d|ll|re))?\b|(?<!\A)我", re.IGNORECASE)
 """What a text says of its speaker, and not only whose somebody is: "my sister"."""
 _LEAST: Final = 4
@@ -48,7 +47,7 @@ def are_of_others(question: str, texts: Sequence[str]) -> list[bool]:
         texts: Words of the memories.
     """
     names = _asked(question)
-    if not names and _OWN.search(question) and not kin_words(question):
+    if not names and asks_for_own(question) and not kin_words(question):
         return _somebody_elses(question, texts)
     if not names or any(_is_one(found["who"], names) for text in texts for found in _IS_USER.finditer(text)):
         return [False] * len(texts)

@@ -6,6 +6,7 @@ joined by a hyphen stands for the phrase. What is in a group is not the same, bu
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -198,6 +199,14 @@ def subjects_in(text: str) -> frozenset[int]:
         found.update(chinese[text[place : place + size]] if size and not is_point else ())
         place += size or 1
     return frozenset(found)
+
+
+_OWN: Final = lazy_pattern(r"\b(?:my|mine|I|I['’](?:m|ve|d))\b|我(?!们)", re.IGNORECASE)
+
+
+def asks_for_own(question: str) -> bool:
+    """Whether a question is for something of whoever asks."""
+    return _OWN.search(question) is not None
 
 
 def speaks_of_kin(text: str) -> bool:

@@ -16,7 +16,7 @@ from agentic_memory_bank.engines.extractive.reading.kinds import Kind, asked_for
 from agentic_memory_bank.engines.extractive.remembering.changes import announces_change
 from agentic_memory_bank.engines.extractive.remembering.clauses import subject_terms, value_kinds
 from agentic_memory_bank.engines.extractive.remembering.later import is_somebody_elses
-from agentic_memory_bank.engines.extractive.remembering.life import kin_in, kin_words
+from agentic_memory_bank.engines.extractive.remembering.life import asks_for_own, kin_in, kin_words
 from agentic_memory_bank.engines.extractive.remembering.supposing import is_hoped
 from agentic_memory_bank.engines.extractive.remembering.told_apart import are_told_apart
 from agentic_memory_bank.tools.text.cleaning import is_cjk
@@ -49,8 +49,6 @@ _NOW: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A question about what holds now, of something that may have changed."""
-_OWN: Final = lazy_pattern(r"\b(?:my|mine|I|I['’](?:m|ve|d))\b|我(?!们)", re.IGNORECASE)
-"""A question for something of whoever asks."""
 _SEVERAL: Final = lazy_pattern(
     r"\b(?:all|every(?:thing|one|body|where)|anything|anyone|other|else|list|various|both)\b"
     r"|\b(?:what|who|which|where)(?:'re| are)\b"
@@ -156,7 +154,7 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
     kinds, asked, wanted = asked_for(query), _who(names_and_numbers(query), query), subject_terms(query)
-    people = _people(query) if _OWN.search(query) else None
+    people = _people(query) if asks_for_own(query) else None
     read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
     held = Counter(term for one in read.values() for term in one.terms)
     of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}

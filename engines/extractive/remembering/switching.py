@@ -116,26 +116,29 @@ class Switching(NamedTuple):
     mode: MemoryMode
     is_here: bool
     """Whether for this conversation alone."""
+    is_back: bool = False
+    """Whether it only says "turn it back on", which speaks of a memory that is off, and else of anything."""
 
 
-def told_to_switch(text: str, *, is_off: bool = False) -> Switching | None:
+def told_to_switch(text: str) -> Switching | None:
     """What a message switches memory to; None for any other message.
 
     Args:
         text: What a user says.
-        is_off: Whether memory is not on: then "turn it back on" speaks of it.
     """
     if len(text) > LONGEST:
         return None
     words = " ".join(_TYPED.sub(_spelt, own_words(text).replace("’", "'")).split())
+    back: Switching | None = None
     for found in _CLAUSE.finditer(words):
         clause = found[0].strip()
         mode = _mode_zh(clause, words) if is_cjk(clause) else _mode(clause)
-        if mode is None and is_off and (_BACK_ON.match(clause) or _BACK_ON_ZH.match(clause)):
-            mode = "on"
+        is_here = _HERE.search(clause) is not None
         if mode is not None:
-            return Switching(mode, _HERE.search(clause) is not None)
-    return None
+            return Switching(mode, is_here)
+        if back is None and (_BACK_ON.match(clause) or _BACK_ON_ZH.match(clause)):
+            back = Switching("on", is_here, is_back=True)
+    return back
 
 
 _TYPED: Final = lazy_pattern(r"\b(?:u|ur|dont|pls)\b", re.IGNORECASE)

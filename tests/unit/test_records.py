@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ from agentic_memory_bank.state.errors import (
     UnknownMemoryError,
 )
 from agentic_memory_bank.state.record_events import event_key, fold_record
-from agentic_memory_bank.state.records import PRUNE_BELOW, retention
+from agentic_memory_bank.state.records import PRUNE_BELOW, RecordFilter, retention
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories import event_log, maintenance
@@ -42,7 +43,7 @@ from agentic_memory_bank.tools.memories.store_adapter import StoreAdapter
 from agentic_memory_bank.tools.memories.stores import default_store
 from agentic_memory_bank.tools.memories.user_memories import UserMemories
 from agentic_memory_bank.tools.memories.validation import user_hash
-from agentic_memory_bank.tools.memories.vectors import REEMBED
+from agentic_memory_bank.tools.memories.vectors import REEMBED, encode_vector
 from agentic_memory_bank.tools.storage.sqlite_store import ROOT, SqliteRecordStore
 
 DAY = timedelta(days=1)
@@ -1035,6 +1036,7 @@ from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.index import RecordIndex
 from agentic_memory_bank.tools.memories.record_store import RecordStore
+from agentic_memory_bank.state.records import RecordFilter
 from agentic_memory_bank.tools.storage.sqlite_store import SqliteRecordStore
 memories = RecordStore(SqliteRecordStore(Path(sys.argv[1])), Encoder(HashEmbeddings(16)))
 memories.count_use("ann", [memories.store("ann", "used").record["id"]])
@@ -1440,3 +1442,17 @@ def test_memories_that_were_stored_without_a_model_get_their_vectors_once_there_
 
     (found,) = memories.search("ann", "question", threshold=0.5)
     assert found.record["text"] == "answer"
+
+
+def test_a_memory_that_is_used_and_embedded_anew_in_one_read_is_found_by_its_new_vector() -> None:
+    index, asked = RecordIndex("o", "model", 2), np.array([0.0, 1.0], np.float32)
+    fields = {"text": "I live in Rome.", "type": "semantic", "project": '""', "model": "model"}
+    said: Any = events.create("m1", "2026-01-01T00:00:00.000000Z", fields)
+    index.apply({"k1": {**said, "vector": encode_vector(np.array([1.0, 0.0], np.float32))}})
+
+    used = events.use("m1", "2026-01-02T00:00:00.000000Z", "w", 1)
+    index.apply({"k1": {**said, "vector": encode_vector(asked)}, "k2": used})
+
+    (hit,) = index.search("?", asked, RecordFilter(), "2026", limit=1, threshold=None, alpha=0.0)
+    assert hit.cosine > 0.9
+    assert hit.record["access_count"] == 1

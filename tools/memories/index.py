@@ -80,6 +80,9 @@ class RecordIndex(RecordTables):
         keys = self._keys.get(id, set[str]())
         record = fold_record(id, {key: self._events[key] for key in keys})
         before = self.records.pop(id, None)
+        if before and record and record["version"] not in self._vectors and _differs_in_uses(before, record):
+            self.records[id] = record
+            return []
         groups = [content_key(r) for r in (before, record) if r is not None]
         if before is not None:
             self.unplace(before)
@@ -312,6 +315,12 @@ class RecordIndex(RecordTables):
         total = math.fsum(value or most for value in rarity.values()) or 1.0
         rarest = min(1.0, max(shared, default=0.0) / most)
         return MemoryHit(record, hit.score, hit.cosine, hit.keyword, marks, math.fsum(shared) / total, rarest)
+
+
+def _differs_in_uses(before: Record, after: Record) -> bool:
+    """Whether a memory was used and is what it was: nearly all that is written, and no table tells of it."""
+    used: Record = {**before, "access_count": after["access_count"], "used_at": after["used_at"]}
+    return used != before and used == after
 
 
 def _best(hits: Mapping[str, Hit], ids: Iterable[str]) -> float:

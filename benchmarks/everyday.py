@@ -8,7 +8,7 @@ check is made two hours after, in a conversation of its own, with the defaults a
 check (`answer`, `forget`) is said to a copy of the memories, so that no check sees what another one has left.
 
 `--file benchmarks/people.jsonl` takes 14 people of our own, to whom nothing is fitted, `later_people.jsonl` 18 more,
-`third_people.jsonl` to `sixth_people.jsonl` 14 each.
+`third_people.jsonl` to `seventh_people.jsonl` 14 each.
 
 Besides what the judge counts, *forget by description*: what `concerning` shows for the words of each `forget` check is
 erased by its ids. How many of the terms of `gone` are gone; how many of those of `kept`, and of the labelled facts that

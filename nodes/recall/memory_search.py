@@ -100,7 +100,7 @@ def find_memories(state: RecallState, runtime: Runtime[MemoryContext], deps: Mem
     if context.recall_elbow:
         found = above_elbow(found, -1.0)
     if asked["by_kind"] and MODEL in encoder.model:
-        found = relevant(state["query"], found, search.read, is_of_a_day=asked["as_of"] is not None)
+        found = relevant(state["query"], found, search.read, is_of_a_day=asked["as_of"] is not None, as_of=search.as_of)
     elif not is_cjk(state["query"]):
         found = by_meaning(found)
     if context.recall_routing:
@@ -241,10 +241,17 @@ def as_one(searches: Sequence[Sequence[MemoryHit]]) -> list[MemoryHit]:
     return _ordered(best.values())
 
 
-def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_day: bool = False) -> list[MemoryHit]:
+def relevant(
+    query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_day: bool = False, as_of: date | None = None
+) -> list[MemoryHit]:
     """Those that help with a message and still hold, the likeliest first; where it needs none, wishes about it alone.
 
-    Whoever names the day on which something was true asks for a memory in any case.
+    Args:
+        query: The message.
+        found: What was found for it.
+        judge: Reads texts beside a question.
+        is_of_a_day: Whether the caller named the day on which something was true: then it is asked for in any case.
+        as_of: The day that is asked about, by the caller or in the words of the message; None for now.
     """
     found = worth_reading(query, found)
     reading = MessageReading(query, likenesses(query, found), judge)
@@ -261,7 +268,8 @@ def relevant(query: str, found: Sequence[MemoryHit], judge: Judge, *, is_of_a_da
     told, best = [as_told(one) for one in found], max(reading.chances)
     sure = reading.applying.union(place for place, is_stated in enumerate(stated) if is_stated)
     chances = [best if place in sure else chance for place, chance in enumerate(reading.chances)]
-    chances, replaced = succeeded(query, told, chances, SHARE_OF_BEST)
+    until = as_of.isoformat() if as_of else ""
+    chances, replaced = succeeded(query, told, chances, SHARE_OF_BEST, until=until)
     least = SHARE_OF_BEST * max(chances)
     return _ordered(
         one._replace(score=chance)

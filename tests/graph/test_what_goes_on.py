@@ -57,6 +57,13 @@ def left(memories: Memories) -> str:
         (["Owen is in rehab, and he owes me 300."], "forget that Owen is in rehab", "owes me 300", ""),
         (["我确诊了抑郁，在吃舍曲林，每周去一次咨询，我住在杭州"], "忘掉我抑郁的事", "舍曲林", "杭州"),
         (["我妹妹小茹分手了，情绪很差", "她在成都读研二"], "忘掉我妹妹的事吧", "读研二", ""),
+        (
+            ["上周咳血，去拍了片，肺炎，大夫开的头孢，一天三次，还说别抽烟，我住在杭州"],
+            "咳血肺炎的事删了吧",
+            "头孢",
+            "杭州",
+        ),
+        (["9月3号是我哥忌日，他走了两年了，去西山公墓。 我在园区上班"], "我哥的事情别留了", "公墓", "园区"),
     ],
 )
 def test_what_goes_on_is_shown_and_goes_with_a_yes(
@@ -110,6 +117,25 @@ def test_what_stands_beside_it_without_a_comma_stays(
 
     assert gone not in left(memories)
     assert kept in left(memories)
+
+
+def test_a_second_amount_goes_with_the_first(memories: Memories) -> None:
+    know(memories, "my dad's on warfarin, 3 mg at breakfast and 2 at bedtime. My cat is Miso.")
+
+    say(memories, "forget my dad's warfarin")
+
+    assert "2 at bedtime" not in left(memories)
+    assert "Miso" in left(memories)
+
+
+def test_kin_are_forgotten_by_whatever_they_are_called(memories: Memories) -> None:
+    know(memories, "Dr Gokhale has changed Baba's insulin. My cat is Miso.")
+
+    if say(memories, "Kindly delete my father's insulin").rstrip().endswith("?"):
+        say(memories, "Yes.")
+
+    assert "insulin" not in left(memories)
+    assert "Miso" in left(memories)
 
 
 def test_without_a_yes_nothing_goes(memories: Memories) -> None:

@@ -87,10 +87,38 @@ def drawn(said: str) -> list[str]:
         "密码学考试，成绩 1234",
         "我把密码锁换了，花了 1200 元",
         "safe combination with ibuprofen 400 is fine per my doctor",
+        "my class is on Mondays, bye for now",
+        "we always eat at six so let me go by then",
+        "怎么做饭都是我老婆管",
+        "为什么辞职我跟你说过，老板拖工资",
     ],
 )
 def test_what_is_worth_keeping_is_drawn(said: str) -> None:
     assert drawn(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "right, that's the kettle, cheerio",
+        "OK my soup is boiling, bye",
+        "let me go and feed the cat",
+        "so sleepy sia",
+        "wah how do people get wax off a table",
+        "whit's the word for a baby seal",
+        "gelato vs sorbet what's the diff",
+        "不说了，锅要糊了",
+        "接娃去了，拜拜",
+        "螃蟹為什麼橫著走",
+        "洋葱咋切才不辣眼睛",
+        "log以3为底27是好多",
+        "白衬衫发黄了还有救伐",
+        "路由器和猫啥区别",
+        "用三句话讲讲黑洞",
+    ],
+)
+def test_what_is_asked_of_anything_and_how_people_leave_is_not_drawn(said: str) -> None:
+    assert drawn(said) == []
 
 
 @pytest.mark.parametrize(

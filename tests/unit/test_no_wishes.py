@@ -25,6 +25,7 @@ from agentic_memory_bank.engines.extractive.forgetting import wish_in
         "please take Nora off the guest list",
         "let's leave my sister out of it. We need 30 chairs for the party.",
         "我让中介把我电话删了,还是天天打",
+        "那些照片我删了",
     ],
 )
 def test_what_corrects_edits_or_tells_is_no_wish(said: str) -> None:
@@ -42,6 +43,12 @@ def test_what_corrects_edits_or_tells_is_no_wish(said: str) -> None:
         ("离婚那段删了", "离婚", False),
         ("请忘记阿杰", "阿杰", False),
         ("把麻糬皮膚過敏的事刪掉", "麻糬皮膚過敏", True),
+        ("我爸失業的事他不想讓別人知道，幫我刪掉", "我爸失業的事", True),
+        ("小周的事情全部给我删了嘛", "小周的事情", True),
+        ("阿哥欠债啲嘢唔好记喇，删咗佢", "阿哥欠债", True),
+        ("脚扭伤好了，那个不用记了，忘掉", "脚扭伤", False),
+        ("那双鞋多少钱你赶紧给我忘喽", "鞋多少钱", True),
+        ("Strike the Lisbon item, we're not going.", "Lisbon item", True),
     ],
 )
 def test_wishes_in_further_words_are_heard(said: str, about: str, is_sure: bool) -> None:

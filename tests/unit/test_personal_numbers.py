@@ -54,9 +54,17 @@ NUMBERS = [
     ("My tax reference is 123/AB45678.", "45678"),
     ("My HKID is A123456(3).", "123456"),
     ("港澳通行证C12345678", "12345678"),
+    ("she wants my SIN, it's 741 203 885, odd", "741 203 885"),
+    ("the school needs Leo's passport for Rome, XK5520183, by Friday", "XK5520183"),
+    ("they sent the transfer details 20-45-77 and 61184027 today", "61184027"),
+    ("the gate is 5518B and please don't write it anywhere", "5518B"),
+    ("家里wifi是 mutou0418ab 你别留着", "mutou0418ab"),
 ]
 
 OTHERS = [
+    "on 07-31-16 we paid 40055518 rupees",
+    "my flat is 12B and the bus is X95, don't write it down",
+    "sk-learn and sk-test-suite are the packages",
     "My order number is 123456789012.",
     "Call me on +44 20 7946 0958 or (415) 555-2671.",
     "I fly BA 2490 on 14 May 2026 at 10:30.",
@@ -83,6 +91,7 @@ OTHERS = [
     "text",
     [
         "The banking one, it's Plum!Hoe73, don't laugh.",
+        "Test key for later: sk-test-7hT4mQ9xLk.",
         "The wifi is fritzbox77 in case.",
         "I log in with Daisy2019x.",
         "my gym locker combo is 31-7-22",

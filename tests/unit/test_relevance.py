@@ -287,6 +287,18 @@ def test_what_comes_beside_something_does_not_replace_it(message: str, first: st
 @pytest.mark.parametrize(
     ("message", "first", "then"),
     [
+        ("Which ward's my dad in?", "my dad's in the Royal, ward 9, visits after two", "dad's been moved to ward 14"),
+        ("Which days do I work?", "I work Mondays and Tuesdays", "I work Thursdays and Fridays now"),
+        ("现在我能不能喝咖啡？", "医生说我不能喝咖啡", "胃好了，现在可以喝咖啡了"),
+    ],
+)
+def test_what_has_changed_is_left_out_however_it_is_asked_for(message: str, first: str, then: str) -> None:
+    assert kept(message, first, then) == [then]
+
+
+@pytest.mark.parametrize(
+    ("message", "first", "then"),
+    [
         ("When is mum's birthday?", "mum's birthday is 3 June", "dad's birthday is 9 October"),
         ("where does Anna live now?", "my friend Anna lives in Cardiff", "now my friend Ben lives in Lyon"),
         ("我妈的生日是哪天？", "我妈的生日是三月六号", "我爸的生日是五月九号"),

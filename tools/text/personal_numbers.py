@@ -90,7 +90,7 @@ _LETTERED_CODE: Final = lazy_pattern(
 )
 """A number of somebody's that begins with letters, as no phone's does: "the seaman's number is CDN-SEA-448120-7"."""
 _INSURANCE: Final = lazy_pattern(
-    rf"{_BEFORE}(?:SIN|sin)(?: number| no\.?)?(?:'s| is| was|:| =|,)? ?"
+    rf"{_BEFORE}(?:SIN|sin)(?: number| no\.?)?(?:'s| is| was|:| =|,)?(?: it(?:'s| is))? ?"
     rf"(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{3}}){_AFTER}"
 )
 """The social insurance number of a Canadian."""
@@ -98,6 +98,14 @@ _VERIFIED: Final = lazy_pattern(
     rf"{_BEFORE}(?:BVN|bvn|NIN)(?: number| no\.?)?[^\d\n]{{0,12}}(?P<value>\d{{11}}){_AFTER}"
 )
 """The number by which banks, or the state, know a Nigerian."""
+_TRAVELLER: Final = lazy_pattern(
+    rf"(?:{_BEFORE}(?i:passports?){_AFTER}|护照|護照)[^.!?。！？\n]{{0,60}}?(?P<value>{_BEFORE}[A-Z]{{1,2}}\d{{6,8}}{_AFTER})"
+)
+"""The number of a passport that is spoken of further on in the sentence."""
+_TRANSFER: Final = lazy_pattern(
+    r"(?P<value>(?<![\w-])\d\d-\d\d-\d\d(?:,| and| /| &)? ?(?:acc(?:oun)?t\.? ?)?\d{8}(?![\w-]))", re.IGNORECASE
+)
+"""A British sort code and the number of an account beside each other."""
 _ANSWERED: Final = lazy_pattern(_VALUE)
 _AMOUNT: Final = lazy_pattern(
     r"\s{0,2}(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp|rmb|cny|yuan|kr|k\b|%|percent|points?|miles|km|people|users"
@@ -149,13 +157,17 @@ _GROUPED: Final = lazy_pattern(rf"{_BEFORE}[A-Z]{{2}}[ -]?\d{{4}}(?:[ -]\d{{4}})
 """A country and groups of four digits: the number of an account where there is no IBAN."""
 _NOT_KEPT: Final = lazy_pattern(
     r"\b(?:no need|(?:do not|don't) need|needn't|no reason) (?:for you )?to (?:keep|store|save|remember|note)\b"
-    r"|\b(?:do not|don't) (?:keep|store|save|note) (?:it|that|this|the number)\b|\bforget i said (?:it|that)\b"
+    r"|\b(?:do not|don't) (?:keep|store|save|note|write) (?:it|that|this|the number)\b|\bforget i said (?:it|that)\b"
+    r"|\bignore (?:this|these|those|that|the) numbers?\b"
     r"|(?:不用|不必|别|不要)(?:你|帮我|给我)?(?:留|记|存)",
     re.IGNORECASE,
 )
 """How people say that what they give is not to be kept."""
 _LONG: Final = lazy_pattern(r"(?<!\d)\+?\d(?:[ .-]?\d){6,19}(?!\d)")
 """A number of whatever kind, long enough to be somebody's."""
+_MIXED: Final = lazy_pattern(r"(?<![\w./@-])(?=[a-z]{0,20}\d|\d{1,20}[A-Za-z])[a-z0-9]{0,40}[A-Za-z0-9](?![\w./@-])")
+"""Letters and digits in one word, as in a password or a code."""
+_LEAST_MIXED: Final = 5
 _LOGIN: Final = lazy_pattern(
     r"\b(?:log-?in|creds|credentials|sign-?in|account|access)\b[^\n/@]{0,30}?(?P<value>[^\s/@]{1,64}@[^\s/@]{1,64}"
     r"\s{0,2}(?:/|\||:)\s{0,2}\S{4,64}(?<![.,;!?]))",
@@ -213,7 +225,8 @@ def _formed(text: str) -> Iterator[Span]:
         yield from (found.span() for found in pattern.finditer(text))
     if _NOT_KEPT.search(text):
         yield from (found.span() for found in _LONG.finditer(text))
-    for pattern in (_INSURANCE, _VERIFIED):
+        yield from (found.span() for found in _MIXED.finditer(text) if _is_mixed(found[0]))
+    for pattern in (_INSURANCE, _VERIFIED, _TRAVELLER, _TRANSFER):
         yield from (found.span("value") for found in pattern.finditer(text))
 
 
@@ -257,6 +270,11 @@ def _named(text: str) -> Iterator[Span]:
             is_day = _DAY.fullmatch(value.strip()) and "sort" not in found[0].casefold()
             if _digits(value) >= least and not is_day and not _AMOUNT.match(text, end):
                 yield found.span("value")
+
+
+def _is_mixed(word: str) -> bool:
+    """Whether a word of letters and digits is no time, size or ordinal: those have fewer digits, or fewer letters."""
+    return len(word) >= _LEAST_MIXED and _digits(word) >= _FEWEST_DIGITS and not word.isdigit()
 
 
 def _digits(value: str) -> int:

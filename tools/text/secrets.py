@@ -72,7 +72,7 @@ _ASKED: Final = lazy_pattern(
 )
 _FORMS: Final = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
-    r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
+    r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\b(?:sk|pk|rk)[-_](?:test|live|prod|proj)[-_][A-Za-z0-9_-]{8,}"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|xox[abeprs]-|ya29\.|SG\.|AIza"
     r"|EAAC)[\w.-]{10,}"
     r"|\b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{12,}\b"

@@ -22,6 +22,12 @@ from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.spans import Span, merged
 
+_SECOND_AMOUNT: Final = lazy_pattern(
+    r"\s{0,3}(?:,\s{0,3})?(?:and|then|plus)\s\d[\d.,]{0,6}(?:\s(?:mg|ml|g|units?|pills?|tablets?))?"
+    r"\s(?:before|after|at|in|with)(?:\s[a-z]+){1,3}\W*",
+    re.IGNORECASE,
+)
+"""What goes on with a second amount of what was named before: "14 units at breakfast and 10 before dinner"."""
 _FRAGMENT: Final = 7
 """Words of a piece that may be no clause of its own."""
 _READ: Final = 400
@@ -261,7 +267,9 @@ def _begins_with(text: str, subjects: Sequence[Subject]) -> bool:
 
 
 def _is_fragment(text: str) -> bool:
-    """Whether a piece is no clause of its own and names nothing: ", nine years old"."""
+    """Whether a piece is no clause of its own and names nothing: ", nine years old", "and 10 before dinner"."""
+    if _SECOND_AMOUNT.fullmatch(text):
+        return True
     if is_cjk(text) or names_and_numbers(text) or len(text.split()) > _FRAGMENT:
         return False
     return not re.search(rf"\b(?:{VERBS}|I|im|ive|we|you|no|not|dont|its|hes|shes)\b|'", text, re.IGNORECASE)

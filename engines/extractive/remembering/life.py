@@ -38,9 +38,10 @@ married marriage bride groom engaged engagement tie-the-knot ceremony honeymoon 
 登记 订婚 嫁 娶 婚 伴娘 伴郎 彩礼 蜜月 求婚 | child children kid kids son daughter baby boy girl toddler infant
 newborn born pregnant expecting lad twins triplets girls boys little-one youngest eldest
 孩子 儿子 女儿 娃 宝宝 小孩 闺女 丫头 怀孕 预产期 二宝 老大 老二 生了 | grandson
-granddaughter grandchild grandchildren grandkid baby born 孙子 孙女 外孙 外孙女 孙 | mother mom mum mama mam 妈 母亲
-老妈 妈妈 娘 | father dad papa pops 爸 父亲 老爸 爸爸 爹 | mother-in-law father-in-law in-laws 岳父 岳母 老丈人
-丈母娘 公公 婆婆 公婆 亲家 | grandmother grandma gran nan nana grandfather grandpa grandad 奶奶 爷爷 外婆 外公 姥姥
+granddaughter grandchild grandchildren grandkid baby born 孙子 孙女 外孙 外孙女 孙 | mother mom mum mama mam
+mummy mommy amma 妈 母亲 老妈 妈妈 娘 | father dad papa pops daddy baba abba appa 爸 父亲 老爸 爸爸 爹 | mother-in-law
+father-in-law in-laws 岳父 岳母 老丈人 丈母娘 公公 婆婆 公婆 亲家
+| grandmother grandma gran nan nana grandfather grandpa grandad 奶奶 爷爷 外婆 外公 姥姥
 姥爷 | sister brother sibling siblings twin 姐 妹 哥 弟 兄弟 姐妹 | nephew niece cousin aunt uncle auntie 侄子 侄女
 外甥 表姐 表妹 表哥 表弟 堂哥 堂妹 姑姑 叔叔 舅舅 阿姨 姨妈 | friend friends mate buddy bestie pal best-friend 朋友
 闺蜜 哥们 发小 死党 老同学 | neighbour neighbor next-door 邻居 隔壁 楼上 楼下 对门 | name named called names surname
@@ -151,7 +152,7 @@ _KIN_SIDES: Final = tuple(
         ("uncle uncles", "aunt aunts auntie", "relatives"),
         ("nephew nephews", "niece nieces", "child children kids"),
         ("grandson grandsons", "granddaughter granddaughters", "grandchild grandchildren grandkids children kids"),
-        ("father dad papa", "mother mum mom mama", "parent parents folks"),
+        ("father dad papa daddy baba abba appa", "mother mum mom mama mummy mommy amma", "parent parents folks"),
         ("grandfather grandpa grandad", "grandmother grandma gran nan nana", "grandparents"),
         ("husband boyfriend", "wife girlfriend", "partner spouse fiance fiancé"),
         ("儿子 男孩", "女儿 闺女 丫头", "孩子 娃 宝宝 老大 老二 双胞胎 小孩"),

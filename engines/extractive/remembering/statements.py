@@ -20,6 +20,7 @@ from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.personal_numbers import HIDDEN
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.traditional import simplified
 
 LEAST_TERMS: Final = 3
 """Index terms of a statement."""
@@ -49,7 +50,8 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
     r"(?!what else ?[,;:.–—-])"
     r"(?!which (?:means?|meant|leaves|makes|made|is (?:why|when|where|how|great|good|fine|lovely)|was)\b)"
     r"(?!(?:what|where|how) (?:i|we)(?:'ve|'d|'m)? ?(?:(?!know|ask|underst|wonder|get\b)\w+ ){0,4}?(?:is|are|was) \w)"
-    rf"(?:{phrases.QUESTION_WORDS}|any idea"
+    rf"(?:{phrases.QUESTION_WORDS}|w(?:hit|ot|at)|any idea"
+    r"|(?:[a-z]{2,6} )?(?:how (?:do|does)|why (?:do|does|is|are)) (?:they|people|the|an?|you)"
     r"|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has) (?:i|you|u|ya|we|they|he|she|it|there|the"
     r"|my|this|that)|(?:do|can|could|will|would|should) [a-z]{2,20}s (?:ever |really |all |actually |still )?"
     rf"(?:{_DEEDS})|(?:does|did|can|could|will|would|should) an? [a-z]{{2,20}} (?:{_DEEDS})"
@@ -59,6 +61,10 @@ _ENGLISH_QUESTION: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """How English asks, with or without a mark; not "how we do it: …"."""
+_VERSUS: Final = lazy_pattern(
+    r"\bvs\b[^.!?]{0,60}\bwhat(?:'s| is)\b|\bwhat(?:'s| is) the diff(?:erence)?\b[^.!?]{0,12}\W*\Z", re.IGNORECASE
+)
+"""What parts two things: "cardioid vs omni what's the diff"."""
 _WHENEVER: Final = lazy_pattern(
     r"\W*(?:(?:and|but|so|also|oh|ok) )*(?:when(?:ever)?|how) (?:you|u|ya|i|we)\b"
     r"(?:[^.!?,]{2,80},|[^.!?,]{2,60}\b(?:don'?t|do not|never|always|please|say|give|put|start|use|answer|begin|lead)"
@@ -96,8 +102,9 @@ _LASTING: Final = lazy_pattern(
 """A wish for all answers to come that is put as a question: "could you always answer in bullet points"."""
 _CHINESE_QUESTION: Final = lazy_pattern(
     r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|分|认|治|选|挑|回事)?|多少.{0,3}|多[久远高大长]"
+    r"|(?:是|有|等于|要|值)好多(?:钱)?|(?:有|啥|什么)区别"
     r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
-    r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着)"
+    r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着|[有要会是好能行][^，。！？我]{0,3}伐)"
     r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
     r"|([先是用要去买选放吃走坐])[^，。！？我]{1,8}还是(?:\1|该)[^，。！？]{1,8}$"
     r"|(?<![我没])(?:咋个|[是有叫用]啥|啥(?:意思|叫|时候))[^，。！？我]{0,6}$"
@@ -111,6 +118,11 @@ _CHINESE_HOW: Final = lazy_pattern(
     r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
     r"|^(?:(?!我|不知|没)[^，。]){1,12}(?:为什么|为啥|干嘛|凭啥)(?:老|总|都|会|要|专|爱|不|那么|这么)"
 )
+_CHINESE_OF_ANYTHING: Final = lazy_pattern(
+    r"(?![^，。！？]{0,40}(?:[我咱俺您她他们都也]|你|不知|没|随便|无论|不管|[老小阿]\w|\d+[号月点]))"
+    r"[^，。！？]{1,14}(?:为什么|为啥|为哪样|为嘛|干嘛|凭啥|咋个?|怎么|怎样|如何|(?:是|由)谁|谁发明)[^，。！？]{1,10}\W*"
+)
+"""A question of what anybody may ask, which names nobody: 冻豆腐咋整蜂窝才多."""
 _CHINESE_WHY: Final = lazy_pattern(
     r"[，,](?!我[记知])[^，,。！？]{0,12}(?:问[问你我]?|考考?你|考考|好奇|打赌|争[论了]?|吵起来|(?:为|因)[这那此][^，。]{0,3}吵|抬杠|想不起来)[^，,。！？]{0,6}\W*$"
 )
@@ -137,7 +149,7 @@ _EMBEDDED: Final = lazy_pattern(
 """A question within a request: "please look where I live"."""
 _CHINESE_REQUEST: Final = lazy_pattern(
     r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
-    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|编[个一]段?(?:顺口溜|笑话|故事|谜语|段子|儿歌|对联)|写条[^，。]{0,4}(?:理由|短信|消息|祝福)|推荐|用一句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
+    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|编[个一]段?(?:顺口溜|笑话|故事|谜语|段子|儿歌|对联)|写条[^，。]{0,4}(?:理由|短信|消息|祝福)|推荐|用[一两二三四五几\d]{1,2}句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
     r"|(?:^|[，,。])\W{0,3}(?:给我整|替[^，,。！？]{1,8}(?:拟|想|写|编|起))[个一两三几条段]"
     r"|你帮(?:[他她它]|人家)(?:起|写|改|想|翻|拟|润)|[请让叫托求]我(?:[^，。！？]{0,4}代(?:笔|写|拟)|帮[他她](?:写|改|翻|拟))[^，。！？]{0,8}[：:]"
 )
@@ -151,7 +163,7 @@ _WISH: Final = lazy_pattern(
 """How somebody says what is to be done from now on."""
 _LEAVING: Final = lazy_pattern(
     OPENING + r"(?![^.!?\n]{0,30}:)(?:(?:that's|that'll|that is) (?:me|all|it|do)"
-    r"|(?:off|going|gonna|gotta|got to|have to|heading) (?:to|go|home|run|dash|head|try|sleep)\b"
+    r"|(?:off|going|gonna|gotta|got to|have to|heading|let me) (?:to|go|home|run|dash|head|try|sleep)\b"
     r"|(?:bed|night|nope)\b"
     r"|no\b(?! (?!need|luck|idea|way|worr|rush|thank|more|time|clue|problem|doubt|use|sense|point|one)"
     r"\w+ (?:on|in|at|for|after|before|during|until|near|under)\b)"
@@ -164,19 +176,24 @@ _SIGNS_OFF: Final = lazy_pattern(
     r" (?:now|today|tonight)\b)[^.!?。]{0,80}$"
     r"|" + OPENING + r"(?:i(?:'ve| have)? )?(?:gotta|got to|gonna|off to) [^.!?\n]{2,50},"
     r" ?(?:ta|cheers|laters?|see (?:ya|you))\W*$"
-    r"|[^.!?\n]{0,60}\b(?:bye+(?: bye+)?|ttyl|g2g|gtg|(?:talk|speak) (?:soon|later)|nighty? night|good ?night)\W*$"
-    r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了)[啊哈啦哦]?\W*$"
+    r"|" + OPENING + r"(?:[a-z]{2,5} )?let me (?:go|run|dash)\b[^.!?\n]{0,40}\W*$"
+    r"|[^.!?\n]{0,60}\b(?:bye+(?: bye+)?|cheerio|toodle-?[oi]{1,2}|ta-?ta|ttyl|g2g|gtg|(?:talk|speak) (?:soon|later)"
+    r"|nighty? night|good ?night)\W*$"
+    r"|[^。！？\n]{0,12}(?:不说了|不聊了|先不说|先撤|先这样|回头(?:再)?聊|改天(?:再)?聊|下次(?:再)?聊|[忙睡]去了|拜拜|再见)[啊哈啦哦]?\W*$"
+    r"|(?:不说了|不聊了|先不说了?|唔讲住|唔倾住)[，,][^，。！？我\n]{1,8}(?:关门|醒|来|去|响|开|到|没电|糊)[了咗喇]?\W*$"
     r"|(?:嗯|好|行|那|先){0,3}(?:不想了|再聊|回聊|不说了)[，,]?(?:[先我]{0,2}去?(?:跑步|做饭|睡觉?|洗澡|吃饭|忙|上课|开会|买菜|遛狗)"
     r"|带娃)?[^，。！？我\n]{0,4}\W*$"
     r"|(?:(?:客人|有人|快递|孩子|老板|外卖)[^，。！？\n]{0,3})?我去[接开拿取看忙收签倒关][^，。！？\n]{0,2}一下\W*$",
     re.IGNORECASE,
 )
 """How somebody says at the end that they have to go, and why."""
+_OK: Final = lazy_pattern(r"\A\W*ok(?:ay)?\b", re.IGNORECASE)
 _PRAISE: Final = lazy_pattern(
     r"\W*(?:\w+\W+){0,3}(?:sounds?|looks?) (?:so |really )?(?:great|good|amazing|fun)\b", re.IGNORECASE
 )
 _MOOD: Final = lazy_pattern(
-    r"\b(?:today|tonight|so tired|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy)"
+    r"\b(?:today|tonight|so (?:tired|sleepy|hungry|bored|full)(?: \w{2,4})?\W*$|it (?:gets|got|is getting) dark"
+    r"|exhausted|raging|bored|honestly|awful|starving|i'm (?:tired|hungry|sad|happy)"
     r"|it'?s (?:(?:so|too|very|really|absolutely|bloody) ){1,3}(?:hot|cold|windy|wet|humid|grey|dark|warm|muggy))\b"
     r"|(?<![到至])今[天儿日](?!开始|起)|外[边面头].{0,6}[雨雪风]|[热累烦困饿冷]死",
     re.IGNORECASE,
@@ -268,14 +285,14 @@ _UNMARKED: Final = lazy_pattern(
 
 def is_asking(sentence: str) -> bool:
     """Whether a sentence asks something, or for something to be done now."""
-    marked = phrases.SPACED_CHINESE.sub("，", sentence.replace("’", "'"))
+    marked = phrases.SPACED_CHINESE.sub("，", simplified(sentence.replace("’", "'")))
     if _LASTING.search(marked):
         return False
     plain = _UNMARKED.sub(r"\1'\2", _EXCLAIMS.sub("", marked).strip())
     if plain.endswith((":", "：")):
         return False
     is_wish = _WHENEVER.match(plain) or _RUNS_ON.match(plain) or (_MANNER.search(plain) and _JOINT.search(plain))
-    if phrases.QUESTION.search(plain) or (_ENGLISH_QUESTION.match(plain) and not is_wish):
+    if phrases.QUESTION.search(plain) or _VERSUS.search(plain) or (_ENGLISH_QUESTION.match(plain) and not is_wish):
         return True
     if _WISH.search(plain) or is_wish:
         return False
@@ -289,7 +306,12 @@ def is_asking(sentence: str) -> bool:
         plain = plain[: why.start()]
     return any(
         found is not None
-        for found in (_CHINESE_QUESTION.search(plain[-END:]), _CHINESE_HOW.match(plain), _CHINESE_REQUEST.search(plain))
+        for found in (
+            _CHINESE_QUESTION.search(plain[-END:]),
+            _CHINESE_HOW.match(plain),
+            _CHINESE_OF_ANYTHING.fullmatch(plain),
+            _CHINESE_REQUEST.search(plain),
+        )
     )
 
 
@@ -361,7 +383,7 @@ def _is_chat(plain: str) -> bool:
         return True
     if _LEAVING.match(plain) or _PRAISE.match(plain):
         return True
-    if _SIGNS_OFF.match(plain) and not names_and_numbers(phrases.OPENING.sub("", plain)):
+    if _SIGNS_OFF.match(plain) and not names_and_numbers(phrases.OPENING.sub("", _OK.sub("", plain))):
         return True
     return (
         len(plain) <= (LONGEST_MOOD_ZH if is_cjk(plain) else LONGEST_MOOD)

@@ -62,8 +62,10 @@ _EMPTY: Final = lazy_pattern(
 _KIN: Final = lazy_pattern(r"(?P<kin>[爸妈爷奶姐哥弟妹])(?!(?P=kin))(?P<rest>..)\Z")
 _SAME: Final = (
     frozenset(("爸妈", "父母", "家长", "爹妈")),
-    frozenset(("mum", "mom", "mother")),
-    frozenset(("dad", "father")),
+    frozenset(("mum", "mom", "mother", "mam", "mama", "mummy", "mommy", "amma")),
+    frozenset(("dad", "father", "papa", "daddy", "baba", "abba", "appa")),
+    frozenset(("grandma", "grandmother", "gran", "granny", "nan", "nana")),
+    frozenset(("grandpa", "grandfather", "grandad", "granddad")),
 )
 _LONGEST_RUN: Final = 8
 """Characters of a run that two texts may have in common."""

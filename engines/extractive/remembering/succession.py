@@ -26,38 +26,49 @@ from agentic_memory_bank.tools.text.terms import tokenize
 
 INHERITED: Final = 0.9
 """Share of an earlier memory's probability that a later one has which replaces it."""
-REPLACES: Final = -0.4
+REPLACES: Final = -0.6
 """The logarithm of the odds from which a later memory is taken to replace an earlier one."""
-CLOSE: Final = 1.0
+CLOSE: Final = 2.0
 """How much less these may be than those with another earlier memory: a later one replaces what it is closest to."""
 COMPARED: Final = 14
 """How many memories, the likeliest ones, are compared with each other."""
 _PAST: Final = lazy_pattern(
-    r"\b(?:was|were|did|had|used to|before|originally|first)\b|以前|之前|原来|原先|上次|当时|曾|过去|最初",
+    r"\b(?:was|were|did|had|used to|before|originally|first|previously|formerly)\b"
+    r"|以前|(?<![点得要该])之前(?![得要该])|原来|原先|上次|当时|曾|过去|最初",
     re.IGNORECASE,
 )
 """A question about the past, to which what was replaced may be the answer."""
 _HARMFUL: Final = lazy_pattern(
     r"\b(?:allerg|intoleran|coeliac|celiac|can(?:['’]?t| ?not)(?: \w{1,12})? (?:eat|have|drink))"
-    r"|过敏|過敏|忌口|不耐受|不(?:能|可以)[吃喝碰]|碰不得",
+    r"|过敏|過敏|忌口|不耐受|(?<!能)(?<!可以)不(?:能|可以)[吃喝碰]|碰不得",
     re.IGNORECASE,
 )
 """What somebody must not have: whoever tells of one more thing has not lost the others."""
+_ALLOWED: Final = lazy_pattern(
+    r"\bcan (?:\w{1,12} )?(?:eat|have|drink)\b|\b(?:no longer|not) allergic|\b(?:grew|grown) out of|\boutgr[eo]w"
+    r"|(?<!不)可以[吃喝碰]|(?<!不)能[吃喝碰].{0,6}了|不(?:再)?过敏",
+    re.IGNORECASE,
+)
+"""What somebody may have again."""
 _NOW: Final = lazy_pattern(
     r"\b(?:now|nowadays|these days|at the moment|at present|currently|current|latest|any ?more|still)\b"
     r"|现在|目前|如今|眼下|最近|最新|现下|还(?:在|是)",
     re.IGNORECASE,
 )
 """A question about what holds now, of something that may have changed."""
+_ALL: Final = lazy_pattern(
+    r"\b(?:all|every(?:thing|one|body|where)|anything|anyone|other|else|list|various)\b|哪些|所有|全部", re.IGNORECASE
+)
+"""A question for all that there is, of which a later one stands beside the earlier ones."""
 _SEVERAL: Final = lazy_pattern(
-    r"\b(?:all|every(?:thing|one|body|where)|anything|anyone|other|else|list|various|both)\b"
-    r"|\b(?:what|who|which|where)(?:'re| are)\b"
-    r"|\b(?:what|which|whose)\s+(?:[\w'’-]{1,20}\s+){0,2}(?!(?:is|was|has|does|his|its|this|always)\b)[\w'’-]{2,20}s\b"
+    r"\bboth\b|\b(?:what|who|which|where)(?:'re| are)\b(?! (?:we|you|they) )"
+    r"|\b(?:what|which|whose)\s+(?:(?!of\b)[\w'’-]{1,20}\s+){0,2}(?!(?:of|is|was|has|does|his|its|this|always)\b)"
+    r"[\w-]{2,20}(?<![s'’])s\b(?! (?:me|my|our|us|the|off|on|up)\b)"
     r"|(?:\band|,) (?:what|which|where|who|whose|how|when)\b"
-    r"|哪[些几]|都|各|分别|全部|所有|一共|几[个只种样条件位]|[和跟、]|[，,].{0,8}(?:什么|啥|哪|几|谁|怎么|多少)",
+    r"|哪几|都|各|分别|一共|几[个只种样条件位]|[和跟、]|[，,].{0,8}(?:什么|啥|哪|几|谁|怎么|多少)",
     re.IGNORECASE,
 )
-"""A question for several things, of which a later one stands beside the earlier ones."""
+"""A question that may be for several things: "which days do I work?" is answered by the days of the last rota."""
 _ADDS: Final = lazy_pattern(
     r"\b(?:also|too|as well|another|(?:my|our|the|an) other|second|third|additional|extra|besides|plus|more|joined|both"
     r"|on top of)\b"
@@ -67,10 +78,17 @@ _ADDS: Final = lazy_pattern(
 """How people tell of something that comes beside what is there."""
 _OF_WHICH: Final = lazy_pattern(r"\b(?:at|for|from) (?:the |my |our )?([a-z]{3,20})\b", re.IGNORECASE)
 """What tells a thing from others of its name."""
+_OF_WHICH_ZH: Final = lazy_pattern(r"[我咱你们的]{0,4}(?P<which>[\u4e00-\u9fff]{2,4})的(?P<what>[\u4e00-\u9fff]{2})")
+"""The same in Chinese: 上海的房子."""
 _VALUES: Final = frozenset[Kind](
     ("money", "duration", "age", "clock", "date", "weekday", "weight", "length", "temperature", "percent", "count")
 )
 """Kinds of which there is one value at a time."""
+_CALENDAR: Final = lazy_pattern(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december"
+)
+"""Names that name nobody."""
 _LEAST: Final = 1e-3
 _UNIT: Final = 3.0
 _RANKS: Final = 5
@@ -78,20 +96,23 @@ _TERMS: Final = 3
 """The last three bring odds, ranks and shared terms to the size of the other signs."""
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "bias": -1.3,
-    "likely": 1.0,
-    "rank": -1.09,
-    "announces": 1.0,
-    "adds": -0.88,
-    "shared": 2.99,
-    "rarely shared": 3.19,
-    "other names": 0.51,
-    "one kind": 0.61,
-    "asked for": 0.66,
-    "same day": -4.2,
-    "late": -1.29,
-    "now": 1.63,
-    "chinese": 0.43,
+    "bias": -1.41,
+    "likely": 1.11,
+    "rank": -1.04,
+    "announces": 0.99,
+    "adds": -0.99,
+    "shared": 2.45,
+    "rarely shared": 3.34,
+    "other names": 0.44,
+    "one kind": 0.77,
+    "asked for": 0.4,
+    "same day": -4.3,
+    "late": -1.06,
+    "now": 1.36,
+    "chinese": 0.5,
+    "several": -1.57,
+    "several announces": 0.86,
+    "several shared": -0.75,
 }
 """Weights of whether a later memory replaces an earlier one; printed by `benchmarks/fit_succession.py`."""
 
@@ -118,7 +139,12 @@ class Pair(NamedTuple):
 
 
 def succeeded(
-    query: str, told: Sequence[Told], chances: Sequence[float], share: float, weights: Mapping[str, float] = WEIGHTS
+    query: str,
+    told: Sequence[Told],
+    chances: Sequence[float],
+    share: float,
+    weights: Mapping[str, float] = WEIGHTS,
+    until: str = "",
 ) -> tuple[list[float], frozenset[int]]:
     """The probability of each memory by what it replaces, and the places of those that are replaced.
 
@@ -128,9 +154,11 @@ def succeeded(
         chances: The probability of each that it helps.
         share: The share of the best probability from which a memory is shown.
         weights: Those of the signs of a pair.
+        until: The day that is asked about: what was told after it replaces nothing; empty for now.
     """
     likely = [*chances]
-    judged = sorted((_judged(pair.signs, weights), pair.later, pair.earlier) for pair in pairs(query, told, chances))
+    compared = (pair for pair in pairs(query, told, chances) if not until or told[pair.later].said[0] <= until)
+    judged = sorted((_judged(pair.signs, weights), pair.later, pair.earlier) for pair in compared)
     closest = {later: odds for odds, later, _ in judged}
     links = [(a, b) for odds, b, a in judged if odds >= max(REPLACES, closest[b] - CLOSE)]
     for earlier, later in dict(links).items():  # of several that replace one, the surest, which comes last
@@ -145,19 +173,23 @@ def succeeded(
 def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterator[Pair]:
     """Each of the likeliest memories with those that the same speaker told later; arguments are those of `succeeded`.
 
-    None where the question is for the past, for several things, or for what somebody must not have. An earlier one that
+    None where the question is about the past, for all that there is, or for what somebody must not have; nor
+    where it may be for several things of which each stands by itself, unlike the times of a week. An earlier one that
     holds the value that is asked for is not compared with a later one that does not, nor one of whom or what the
-    question names with one that names others.
+    question names with one that names only others.
     """
-    if any(pattern.search(query) for pattern in (_PAST, _SEVERAL, _HARMFUL)):
+    if any(pattern.search(query) for pattern in (_PAST, _ALL, _HARMFUL)):
+        return
+    several = _SEVERAL.search(query) is not None
+    if several and _VALUES.isdisjoint(asked_for(query)):
         return
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
-    kinds, asked, wanted = asked_for(query), _who(names_and_numbers(query), query), subject_terms(query)
+    kinds, asked = asked_for(query), _who(names_and_numbers(query), query)
     people = _people(query) if asks_for_own(query) else None
     read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
     held = Counter(term for one in read.values() for term in one.terms)
-    of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query)}
+    of_query = {"bias": 1.0, "now": _NOW.search(query) is not None, "chinese": is_cjk(query), "several": several}
     for rank, b in enumerate(likeliest):
         if b not in read or is_hoped(told[b].text):
             continue
@@ -165,14 +197,20 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
             "likely": _odds(chances[b]),
             "rank": rank / _RANKS,
             "announces": read[b].announces,
+            "several announces": several and read[b].announces,
             "adds": read[b].adds,
             "late": days.index(told[b].said[0]) / max(1, len(days) - 1),
         }
         for a in read:
             may = _is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b])
-            if may and not _is_of_other_thing(wanted, people, told[a].text, told[b].text, read[a], read[b]):
-                same_day = {"same day": told[a].said[0] == told[b].said[0]}
-                yield Pair(a, b, of_later | same_day | _compared(read[a], read[b], held))
+            may = may and not _is_of_other_thing(query, told[a].text, told[b].text, read[a], read[b])
+            if may and not _is_anothers(people, told[a].text, told[b].text):
+                compared = _compared(read[a], read[b], held)
+                of_both = {
+                    "same day": told[a].said[0] == told[b].said[0],
+                    "several shared": several * compared["shared"],
+                }
+                yield Pair(a, b, of_later | of_both | compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +227,8 @@ class _Rival:
     """Whether it may hold the value that is asked for."""
     is_harmful: bool
     """Whether it tells what somebody must not have."""
+    is_allowed: bool
+    """Whether it tells what they may have."""
     announces: bool
     adds: bool
 
@@ -202,14 +242,15 @@ class _Rival:
             _who(names, text),
             not _VALUES.isdisjoint(kinds) and may_hold(kinds, text),
             _HARMFUL.search(text) is not None,
+            _ALLOWED.search(text) is not None,
             announces_change(text),
             _ADDS.search(text) is not None,
         )
 
 
 def _who(names: Iterable[str], text: str) -> frozenset[str | int]:
-    """The names in a text, without its numbers, and the kin."""
-    return frozenset(name for name in names if name[0].isalpha()) | kin_in(text)
+    """The names in a text, without its numbers and days, and the kin."""
+    return frozenset(name for name in names if name[0].isalpha() and not _CALENDAR.fullmatch(name)) | kin_in(text)
 
 
 def _people(text: str) -> frozenset[str]:
@@ -220,30 +261,35 @@ def _people(text: str) -> frozenset[str]:
 def _may_replace(asked: frozenset[str | int], earlier: _Rival, later: _Rival) -> bool:
     """Whether the later one may take the place of the earlier one at all, whatever the weights say."""
     is_of_another = bool((asked & earlier.who) - later.who) and bool(later.who - earlier.who)
-    return not earlier.is_harmful and not is_of_another and earlier.is_asked_for <= later.is_asked_for
+    is_of_another = is_of_another and earlier.who.isdisjoint(later.who)
+    is_harmful = earlier.is_harmful and not later.is_allowed
+    return not (is_harmful or is_of_another) and earlier.is_asked_for <= later.is_asked_for
 
 
-def _is_of_other_thing(
-    wanted: frozenset[str], asked: frozenset[str] | None, old: str, new: str, earlier: _Rival, later: _Rival
-) -> bool:
-    """Whether the later one is about another thing than what is asked for, and the earlier one about that.
+def _is_anothers(asked: frozenset[str] | None, old: str, new: str) -> bool:
+    """Whether the later text is told of another thing, or is somebody else's where the question asks for one's own.
 
-    It may be somebody else's, where the question asks for the speaker's own: "my sister's rent".
-
-    It has the name of the thing, and something in the place of what tells it from others: the locker at work, and not
-    the one at the gym.
+    Args:
+        asked: Whom the question names, where it asks for the speaker's own: "what's my rent?".
+        old: The earlier text.
+        new: The later one: "my sister's rent".
     """
     is_own = asked is not None and asked.isdisjoint(_people(new))
-    if are_told_apart(old, new) or (is_own and is_somebody_elses(new, old)):
+    return are_told_apart(old, new) or (is_own and is_somebody_elses(new, old))
+
+
+def _is_of_other_thing(query: str, old: str, new: str, earlier: _Rival, later: _Rival) -> bool:
+    """Whether the later one has the name of what is asked for and something else to tell it from others.
+
+    It is the locker at work, and not the one at the gym.
+    """
+    named = _OF_WHICH_ZH.search(query)
+    if named and named["which"] in old and named["which"] not in new and f"的{named['what']}" in new:
         return True
+    wanted = subject_terms(query)
     held, ours = wanted & earlier.terms, wanted & later.terms
     if not ours or later.announces or not held > ours:
         return False
-    return bool(later.terms - earlier.terms - wanted) or _elsewhere(new, old)
-
-
-def _elsewhere(new: str, old: str) -> bool:
-    """Whether a later text says of which thing it speaks by a word that an earlier one has not: "at work"."""
     known = frozenset(tokenize(old))
     return any(known.isdisjoint(tokenize(found[1])) for found in _OF_WHICH.finditer(new))
 

@@ -44,6 +44,7 @@ from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
+from agentic_memory_bank.tools.text.traditional import simplified
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
@@ -198,9 +199,23 @@ def told_to_forget(text: str) -> Telling | None:
     Args:
         text: What a user says.
     """
-    words = spelt(SPACED_CHINESE.sub("，", " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())))
-    if len(text) > LONGEST or not words or is_order(words):
+    said = spelt(SPACED_CHINESE.sub("，", " ".join(own_words(text[: LONGEST + 1]).replace("’", "'").split())))
+    if len(text) > LONGEST or not said or is_order(said):
         return None
+    words = simplified(said)
+    told = _told_in(words)
+    return told if told is None or words == said else _as_said(told, words, said)
+
+
+def _as_said(told: Telling, words: str, said: str) -> Telling:
+    """What was read in simplified characters, in those in which it was said."""
+    start = words.find(told.about)
+    about = said[start : start + len(told.about)] if start >= 0 else told.about
+    return told._replace(about=about, after=said[len(said) - len(told.after) :])
+
+
+def _told_in(words: str) -> Telling | None:
+    """What a message tells to forget; Chinese in simplified characters."""
     if only_ends(words):
         return Telling("past")
     clauses = _clauses(words)
@@ -365,7 +380,7 @@ _RECORD: Final = lazy_pattern(
 """A record, or what was told, as what is done away with: "the part about Tom", "whatever you've got on Tom"."""
 _IN_MEMORY: Final = lazy_pattern(
     r"\b(?:from|in) (?:(?:your|the) (?:memory|memories|notes|records?|head)|what you know)\b"
-    r"|\b(?:stuff|thing|business|promise|dream)\b",
+    r"|\b(?:stuff|thing|business|promise|dream|item|entry)\b",
     re.IGNORECASE,
 )
 _JUST_SAID: Final = lazy_pattern(r"\bi (?:just )?(?:said|told you|wrote)\b|\b(?:my|the) last message\b", re.IGNORECASE)

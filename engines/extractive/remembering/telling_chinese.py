@@ -13,16 +13,16 @@ _LEAD_ZH: Final = (
     r"|希望|最好|还是){0,6}"
 )
 _DELETE_ZH: Final = (
-    r"(?:忘掉|[删刪](?:掉|除|了)|抹掉|抹去|清掉|清除|擦掉|去掉|划掉|删去|移除|剔除|抹除|抹了|清空"
+    r"(?:忘掉|删(?:掉|除|了|咗)|抹掉|抹去|清掉|清除|擦掉|去掉|划掉|删去|移除|剔除|抹除|抹了|清空"
     r"|\s?(?:delete|remove|erase|forget|clear|del)(?:\s?(?:掉|了))?)"
 )
 _FORGET_ZH: Final = r"(?:忘了|忘记|忘)"
 _KEEP_NOT_ZH: Final = (
-    r"(?:别|別|不要|不用|不必|甭|不许|无需|唔好|唔使|莫要?)再?(?:[帮幫给給]我)?(?:往[下里])?"
-    r"(?:记录|記|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
+    r"(?:别|不要|不用|不必|甭|不许|无需|唔好|唔使|莫要?)再?(?:[帮给]我)?(?:往[下里])?"
+    r"(?:记录|记住|记着|记得|记下来?|记|保存|保留|留存|留着|留|存着|存|储存)(?:着|住|下来|下|记录|底)?"
 )
 _UNSAID_ZH: Final = (
-    r"[当當](?:作|做|成)?我?(?:没|沒|从没|从来没|不)(?:有|存在)?(?:(?:说|說|提|讲|講|听|聽|聊|发生)(?:过|過|见)?|知道|晓得"
+    r"当(?:作|做|成)?我?(?:没|从没|从来没|不)(?:有|存在)?(?:(?:说|提|讲|听|聊|发生)(?:过|见)?|知道|晓得"
     r"|这(?:回|件|个)?事儿?)?"
 )
 _FROM_RECORD_ZH: Final = lazy_pattern(
@@ -30,11 +30,12 @@ _FROM_RECORD_ZH: Final = lazy_pattern(
 )
 """Where it is to be taken from."""
 _TAIL_ZH: Final = (
-    r"(?:它|她|他)?(?:吧|了|啊|哈|呗|呢|哦|嘛|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里|到记忆里)*"
+    r"(?:它|她|他|佢)?(?:吧|了|啊|哈|呗|呢|哦|嘛|喇|啦|喽|咯|好吗|好不好|行吗|行不行|可以吗|可好|吗|谢谢|掉|在记忆里"
+    r"|到记忆里)*"
 )
 _BEHIND_ZH: Final = lazy_pattern(
-    rf"\s*+(?P<before>.{{0,80}}?)(?P<verb>(?:都|给|就|全部?|一起|也|统统|赶紧|可以|还是){{0,3}}(?:{_DELETE_ZH}|{_FORGET_ZH}"
-    rf"|{_KEEP_NOT_ZH}|{_UNSAID_ZH}))"
+    r"\s*+(?P<before>.{0,80}?)(?P<verb>(?:都|[给帮替]我?|就|全部?|一起|也|统统|赶紧|可以|还是){0,4}"
+    rf"(?:{_DELETE_ZH}|{_FORGET_ZH}|{_KEEP_NOT_ZH}|{_UNSAID_ZH}))"
     rf"{_TAIL_ZH}\s*"
 )
 _FRONT_ZH: Final = lazy_pattern(
@@ -48,12 +49,12 @@ _DEAD_ZH: Final = lazy_pattern(
 _STATED_ZH: Final = lazy_pattern(
     r"\s*(?:我|他|她|我们|他们|她们|大家|谁|我[妈爸姐哥弟妹]{1,2}|结果)(?:又|都|也|早|就|给|已经|全){0,3}"
     r"(?:把.{1,20}?)?(?:又|都|给|全|就){0,2}(?:忘|删|去掉|清|抹|划掉|当(?:作|做|成)?(?:没|不))"
-    r"|[^，。]{1,12}(?:我|他|她)(?:已经|都|早|就|刚|给){0,2}[删刪](?:掉)?了|\s*我(?:让|叫|请|找|托)[^，。你]{1,8}把"
+    r"|[^，。]{1,12}(?:(?<![给帮替])我|他|她)(?:已经|都|早|就|刚|给){0,2}删(?:掉)?了|\s*我(?:让|叫|请|找|托)[^，。你]{1,8}把"
     r"|\s*我跟(?!你|您)[^，。]{1,8}(?:说|讲)"
     r"|\s*(?:你|您)(?:又|都|是不是|怎么|居然|竟然|已经|肯定|好像|该不会)*(?:把.{1,20}?)?(?:又|都|给|全)?忘(?:了|记)(?!掉)(?!.*吧\s*$)"
 )
 _CUE_ZH: Final = lazy_pattern(
-    r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|说的|告诉你|说过"
+    r"(?:关于|有关|跟|和|我|咱|那[次个件些]|这[次个件些])|的(?:私?事情?|内容|信息|消息|记忆|情况|那些)|嘅(?:事|嘢)|[呢嗰]啲|说的|告诉你|说过"
 )
 _INTENDED_ZH: Final = lazy_pattern(r"\A\s*我(?:想|要|打算|准备)")
 _TOLD_ZH: Final = lazy_pattern(r"\A(?:关于|有关|这|那|我(?:说|讲|提|跟你|告诉))|的(?:私?事情?|信息|消息|情况)")
@@ -107,7 +108,7 @@ _SOMEBODY_ZH: Final = lazy_pattern(
     r"[A-Z][A-Za-z]{1,20}|[老小阿][\u4e00-\u9fff]|[\u4e00-\u9fff]{1,2}(?:医生|老师|教练|总)"
 )
 """Somebody by name alone: 不用记Marcus了."""
-_MEMORY_ZH: Final = lazy_pattern("[忘记記存留没沒不删抹]")
+_MEMORY_ZH: Final = lazy_pattern("[忘记存留没不删抹]")
 """What is done to memories, and not to things."""
 _IS_DONE_ZH: Final = lazy_pattern(r"[^把将请你您都给]{1,60}掉了")
 """What has been cleared away, and is not to be: "冰箱里的剩菜清掉了"."""
@@ -166,7 +167,7 @@ def asked_in_chinese(clause: str, words: str) -> ForgetPhrase | None:
 
 def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | None:
     """What stands before the verb: "把我妹妹的事忘了吧"."""
-    is_not_kept = "记" in verb or "記" in verb or "留" in verb or "存" in verb
+    is_not_kept = "记" in verb or "留" in verb or "存" in verb
     about = _ENDS_ZH.sub("", _HANDS_ZH.sub("", before, count=1))
     if not is_not_kept and "忘" in verb and "掉" not in verb and not _asks_zh(before, clause, words):
         return None
@@ -182,7 +183,7 @@ def _behind(before: str, verb: str, clause: str, words: str) -> ForgetPhrase | N
 
 
 def _points_back(about: str) -> bool:
-    return _THIS_ZH.fullmatch(about) is None and _POINTS_BACK_ZH.search(about) is not None
+    return about.startswith("那") or (_THIS_ZH.fullmatch(about) is None and _POINTS_BACK_ZH.search(about) is not None)
 
 
 def _asks_zh(before: str, clause: str, words: str) -> bool:

@@ -66,3 +66,15 @@ SIMPLIFIED: Final = dict(zip(map(ord, _CHARACTERS[::2]), _CHARACTERS[1::2], stri
 def simplified(text: str) -> str:
     """A text in simplified characters, as long as it was."""
     return text if text.isascii() else text.translate(SIMPLIFIED)
+
+
+def as_written(part: str, plain: str, text: str) -> str:
+    """A part of a simplified text in the characters of the text itself.
+
+    Args:
+        part: The part; it stays as it is where the simplified text does not hold it.
+        plain: The text in simplified characters.
+        text: The text as it was written.
+    """
+    start = plain.find(part)
+    return text[start : start + len(part)] if start >= 0 else part

@@ -37,6 +37,15 @@ _ENDS_ZH: Final = lazy_pattern(
     r"(?:不是[这那]样|不是真的|不是这么回事|不对|不算数|不作数|不成立|不准|不适用|作废|过时)[了啦](?:\W?现在不是(?:这样)?了)?"
     r"(?:\W?(?:忘|删)(?:掉|了)?吧?)?\W*"
 )
+OVER: Final = lazy_pattern(
+    r"\A\W*+(?:and |so |but |oh |well |ok(?:ay)? )*+(?:(?:the|my|our|that"
+    r"|this) )?(?P<about>\w[^.]{1,49}?)(?:'s| is| are| was| were| has been| have been| has| have|'ve)?"
+    r" (?:all )?(?:off|over(?: and done with)?|done(?: with)?|finished|cancelled|called off|dead|history|ended"
+    r"|(?:fell|fallen|falling) through|(?:came|come) to nothing|not happening|not going ahead|a thing of the past"
+    r"|(?:didn't|did not|isn't going to) (?:work out|happen|come off))(?: now| anyway| after all)?\W*\Z",
+    re.IGNORECASE,
+)
+"""What has come to an end, of which nothing is to be kept: "The course fell through, no need to keep that"."""
 
 
 def is_yes(text: str) -> bool:

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from agentic_memory_bank.engines.extractive.reading import phrases
+from agentic_memory_bank.engines.extractive.remembering.asking_chinese import asks_in_chinese
 from agentic_memory_bank.engines.extractive.remembering.chatter import is_chatter
 from agentic_memory_bank.engines.extractive.remembering.gossip import OPENING, is_gossip
 from agentic_memory_bank.engines.extractive.remembering.queries import is_greeting, is_personal
@@ -32,8 +33,6 @@ _SHORT: Final = 16
 """Words of a request that says nothing else."""
 _SHORT_ZH: Final = 30
 """The same in Chinese characters."""
-END: Final = 16
-"""Characters at the end of a sentence in which Chinese asks."""
 LONGEST_MOOD: Final = 80
 """Characters of a sentence that tells of nothing but today."""
 LONGEST_MOOD_ZH: Final = 24
@@ -100,33 +99,6 @@ _LASTING: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """A wish for all answers to come that is put as a question: "could you always answer in bullet points"."""
-_CHINESE_QUESTION: Final = lazy_pattern(
-    r"(?:什么|怎么(?:说|办|做|样|弄|用|念|读|写|拼|算|解|回事|称呼|区分)?|咋(?:说|办|做|样|弄|用|念|读|写|整|分|认|治|选|挑|回事)?|多少.{0,3}|多[久远高大长]"
-    r"|(?:是|有|等于|要|值)好多(?:钱)?|(?:有|啥|什么)区别"
-    r"|几[个年条天岁号点次种].{0,4}|第几.?|哪[个里儿些年天]"
-    r"|哪[一几]?[本部首种家座国位款条篇句场次届](?!.{0,3}[都也]).{0,4}|谁|吗|呢|来着|[有要会是好能行][^，。！？我]{0,3}伐)"
-    r"[啊呀呢吗的了来着]{0,4}[^\w：:]*$"
-    r"|([先是用要去买选放吃走坐])[^，。！？我]{1,8}还是(?:\1|该)[^，。！？]{1,8}$"
-    r"|(?<![我没])(?:咋个|[是有叫用]啥|啥(?:意思|叫|时候))[^，。！？我]{0,6}$"
-    r"|(?:票|价|费|租|金|一[斤个份碗张件晚月天年])(?:卖|要|收)?好多钱\W*$"
-    r"|(?<![也都就才绝从还并可决说])(?:是|有|会|能|行|好|要|该|可以)[^，。！？也都就才我不]{0,10}(?<![他她它人象友])不$"
-    r"|(?:什么时候|啥时候|哪[个种家位款边])(?![^，。！？]{0,8}[都也没还])[^，。！？我]{1,5}$"
-    r"|(?:(?<![冇无無])咩|几多|边度|点解|点样)[^，。！？我佢]{0,6}$|到底[^，。！？我]{1,20}还是[^，。！？我]{1,20}$"
-    r"|你说真的假的$"
-)
-_CHINESE_HOW: Final = lazy_pattern(
-    r"^(?![^，。]{0,40}(?:我|不知|没怎么|不怎么|怎么都)).{0,20}(?:怎么|怎样|如何|为什么|为啥)"
-    r"|^(?:(?!我|不知|没)[^，。]){1,12}(?:为什么|为啥|干嘛|凭啥)(?:老|总|都|会|要|专|爱|不|那么|这么)"
-)
-_CHINESE_OF_ANYTHING: Final = lazy_pattern(
-    r"(?![^，。！？]{0,40}(?:[我咱俺您她他们都也]|你|不知|没|随便|无论|不管|[老小阿]\w|\d+[号月点]))"
-    r"[^，。！？]{1,14}(?:为什么|为啥|为哪样|为嘛|干嘛|凭啥|咋个?|怎么|怎样|如何|(?:是|由)谁|谁发明)[^，。！？]{1,10}\W*"
-)
-"""A question of what anybody may ask, which names nobody: 冻豆腐咋整蜂窝才多."""
-_CHINESE_WHY: Final = lazy_pattern(
-    r"[，,](?!我[记知])[^，,。！？]{0,12}(?:问[问你我]?|考考?你|考考|好奇|打赌|争[论了]?|吵起来|(?:为|因)[这那此][^，。]{0,3}吵|抬杠|想不起来)[^，,。！？]{0,6}\W*$"
-)
-"""Why somebody asks, behind the question: "一斤等于多少克，我就考考你"."""
 _REQUEST: Final = lazy_pattern(
     OPENING + r"(?:tell|show|give|gie|gimme|write|explain"
     r"|sing|compose|invent|quiz|entertain|roast|rank|name|translate|recommend|suggest|list|define|describe|summari[sz]e"
@@ -147,12 +119,6 @@ _EMBEDDED: Final = lazy_pattern(
     rf"\A\W*please \w+ (?:\w+ ){{0,2}}?(?:{phrases.QUESTION_WORDS}|whether|if)\b", re.IGNORECASE
 )
 """A question within a request: "please look where I live"."""
-_CHINESE_REQUEST: Final = lazy_pattern(
-    r"(?:^|[，,。])\W{0,3}(?:请|麻烦|对了|顺便|那|再){0,3}[，,]?(?:帮(?:我|忙)(?!记)|给我(?:写|讲|找|推荐|来|列个|翻|算|想|看看)"
-    r"|教(?:教|一?下)?我(?![^，。！？]{0,12}的)|讲[个一]|写[个一首段]|编[个一]段?(?:顺口溜|笑话|故事|谜语|段子|儿歌|对联)|写条[^，。]{0,4}(?:理由|短信|消息|祝福)|推荐|用[一两二三四五几\d]{1,2}句话|解释|翻译|算一?下|搞个|来[个一段]|说说)|翻译成|英文怎么说"
-    r"|(?:^|[，,。])\W{0,3}(?:给我整|替[^，,。！？]{1,8}(?:拟|想|写|编|起))[个一两三几条段]"
-    r"|你帮(?:[他她它]|人家)(?:起|写|改|想|翻|拟|润)|[请让叫托求]我(?:[^，。！？]{0,4}代(?:笔|写|拟)|帮[他她](?:写|改|翻|拟))[^，。！？]{0,8}[：:]"
-)
 _WISH: Final = lazy_pattern(
     r"\b(?:always|never|from now on|in future|for the future|don't|dont|do not|no more|keep (?:it|them|your)|when you"
     r"|only ever|(?:for|in) (?:\w+ )?(?:recipes|e-?mails|letters|messages|code|summaries|translations|reports)[,:]?"
@@ -302,17 +268,7 @@ def is_asking(sentence: str) -> bool:
         return True
     if not is_cjk(plain):
         return phrases.WANTS.search(plain) is not None
-    if why := _CHINESE_WHY.search(plain):
-        plain = plain[: why.start()]
-    return any(
-        found is not None
-        for found in (
-            _CHINESE_QUESTION.search(plain[-END:]),
-            _CHINESE_HOW.match(plain),
-            _CHINESE_OF_ANYTHING.fullmatch(plain),
-            _CHINESE_REQUEST.search(plain),
-        )
-    )
+    return asks_in_chinese(plain)
 
 
 def only_asks(text: str) -> bool:

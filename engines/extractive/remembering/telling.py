@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from agentic_memory_bank.engines.extractive.reading.phrases import SPACED_CHINESE
 from agentic_memory_bank.engines.extractive.remembering.asides import keeps_nothing
 from agentic_memory_bank.engines.extractive.remembering.edits import OF_DEVICES, OF_TEXTS
-from agentic_memory_bank.engines.extractive.remembering.replies import only_ends
+from agentic_memory_bank.engines.extractive.remembering.replies import OVER, only_ends
 from agentic_memory_bank.engines.extractive.remembering.telling_chinese import (
     ALL_ZH,
     MATTER_END_ZH,
@@ -44,7 +44,7 @@ from agentic_memory_bank.tools.text.names import names_and_numbers
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
-from agentic_memory_bank.tools.text.traditional import simplified
+from agentic_memory_bank.tools.text.traditional import as_written, simplified
 
 LONGEST: Final = 600
 """Characters of a message that is read as a request; what is longer was pasted, or tells a story."""
@@ -143,15 +143,6 @@ _OURS: Final = lazy_pattern(
     r"\A\W*(?:(?:all|everything|any) (?:of )?)?(?:my|our|that (?:i|he|she|we|they|it|my|our|there)\b|what\b)",
     re.IGNORECASE,
 )
-_OVER: Final = lazy_pattern(
-    r"\A\W*+(?:and |so |but |oh |well |ok(?:ay)? )*+(?:(?:the|my|our|that"
-    r"|this) )?(?P<about>\w[^.]{1,49}?)(?:'s| is| are| was| were| has been| have been| has| have|'ve)?"
-    r" (?:all )?(?:off|over(?: and done with)?|done(?: with)?|finished|cancelled|called off|dead|history|ended"
-    r"|(?:fell|fallen|falling) through|(?:came|come) to nothing|not happening|not going ahead|a thing of the past"
-    r"|(?:didn't|did not|isn't going to) (?:work out|happen|come off))(?: now| anyway| after all)?\W*\Z",
-    re.IGNORECASE,
-)
-"""What has come to an end, of which nothing is to be kept: "The course fell through, no need to keep that"."""
 _THING: Final = lazy_pattern(
     r"\A\W*(?:and |so |but )?(?:(?:the|that|this|my|our) (?P<about>.{1,40}?) (?:thing|stuff|business|matter|affair"
     r"|story|bit|part)\b"
@@ -204,14 +195,7 @@ def told_to_forget(text: str) -> Telling | None:
         return None
     words = simplified(said)
     told = _told_in(words)
-    return told if told is None or words == said else _as_said(told, words, said)
-
-
-def _as_said(told: Telling, words: str, said: str) -> Telling:
-    """What was read in simplified characters, in those in which it was said."""
-    start = words.find(told.about)
-    about = said[start : start + len(told.about)] if start >= 0 else told.about
-    return told._replace(about=about, after=said[len(said) - len(told.after) :])
+    return told and told._replace(about=as_written(told.about, words, said), after=as_written(told.after, words, said))
 
 
 def _told_in(words: str) -> Telling | None:
@@ -307,7 +291,7 @@ def _topic(asked: ForgetPhrase, same: list[str], before: list[str]) -> str:
         return private
     if spoken := next((found["about"] for one in (*before[-1:], *same) if (found := SPOKE.match(one))), ""):
         return "" if asked.is_idle else spoken
-    if over := next((found["about"] for one in (*same, *before[-1:]) if (found := _OVER.match(one))), ""):
+    if over := next((found["about"] for one in (*same, *before[-1:]) if (found := OVER.match(one))), ""):
         return "" if asked.is_idle else over
     if any(is_cjk(one) for one in before):
         matter = next((found[0] for one in before if (found := MATTER_ZH.match(one)) and not SAYS_ZH.search(one)), "")

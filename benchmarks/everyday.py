@@ -7,8 +7,8 @@ Each dialogue is a user. Each of its conversations is remembered as a whole and 
 check is made two hours after, in a conversation of its own, with the defaults and without a model. What is said in a
 check (`answer`, `forget`) is said to a copy of the memories, so that no check sees what another one has left.
 
-`--file benchmarks/people.jsonl` takes 14 people of our own, to whom nothing is fitted, `later_people.jsonl` 18 more,
-`third_people.jsonl` to `seventh_people.jsonl` 14 each.
+`--file benchmarks/people.jsonl` takes 14 people of our own, `later_people.jsonl` 18 more, `third_people.jsonl` to
+`seventh_people.jsonl` 14 each, `eighth_people.jsonl` 10.
 
 Besides what the judge counts, *forget by description*: what `concerning` shows for the words of each `forget` check is
 erased by its ids. How many of the terms of `gone` are gone; how many of those of `kept`, and of the labelled facts that

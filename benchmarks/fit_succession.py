@@ -35,7 +35,16 @@ from agentic_memory_bank.tools.embeddings.models import local_embeddings
 from agentic_memory_bank.tools.memories.record_store import RecordStore
 
 KINDS = ("recall", "only", "answer")
-PEOPLE = ("people", "later_people", "third_people", "fourth_people", "fifth_people", "sixth_people", "seventh_people")
+PEOPLE = (
+    "people",
+    "later_people",
+    "third_people",
+    "fourth_people",
+    "fifth_people",
+    "sixth_people",
+    "seventh_people",
+    "eighth_people",
+)
 SCENES = "changes"
 PARTS = 4
 

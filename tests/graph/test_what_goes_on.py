@@ -128,6 +128,27 @@ def test_a_second_amount_goes_with_the_first(memories: Memories) -> None:
     assert "Miso" in left(memories)
 
 
+def test_who_is_named_after_something_was_told_of_them_goes_with_that(memories: Memories) -> None:
+    know(memories, "偷偷说，我喜欢上一个人，化学系的，叫程野，给我们社打灯光的", "我在学俄语")
+
+    if say(memories, "程野的事全删掉").rstrip().endswith("？"):
+        say(memories, "是的")
+
+    assert "喜欢" not in left(memories)
+    assert "灯光" not in left(memories)
+    assert "俄语" in left(memories)
+
+
+def test_her_is_whom_the_wish_names_and_nobody_else(memories: Memories) -> None:
+    know(memories, "I live on a boat called Kittiwake, she's moored at Fradley. Mrs Abernathy has an old Bechstein.")
+
+    if say(memories, "Mrs Abernathy has moved away, so delete everything about her.").rstrip().endswith("?"):
+        say(memories, "Yes.")
+
+    assert "Abernathy" not in left(memories)
+    assert "Kittiwake" in left(memories)
+
+
 def test_kin_are_forgotten_by_whatever_they_are_called(memories: Memories) -> None:
     know(memories, "Dr Gokhale has changed Baba's insulin. My cat is Miso.")
 

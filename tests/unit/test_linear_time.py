@@ -22,6 +22,7 @@ from agentic_memory_bank.engines.extractive.answering import (
     contents,
     exact,
     helping,
+    particulars,
     quoting,
     second_reading,
     short_answers,
@@ -76,7 +77,7 @@ from agentic_memory_bank.state.conversations import MemoryContext
 from agentic_memory_bank.state.errors import MemoryBankError
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.memories.validation import MAX_TEXT
-from agentic_memory_bank.tools.text import definitions, forms, sensitive
+from agentic_memory_bank.tools.text import definitions, forms, sensitive, traditional
 from agentic_memory_bank.tools.text.attribution import attributed
 from agentic_memory_bank.tools.text.cleaning import MOST_ASKED, check_asked, checked_text
 from agentic_memory_bank.tools.text.nesting import is_too_deep
@@ -339,6 +340,10 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.remembering.changes.replaced": lambda text: changes.replaced(text[::2], text[1::2]),
     "engines.extractive.remembering.changes.in_both": lambda text: changes.in_both(text, text[1:]),
     "engines.extractive.remembering.standing.standing": lambda text: standing.standing([turn(text)], 100),
+    "engines.extractive.answering.particulars.lacks_the_particular": lambda text: particulars.lacks_the_particular(
+        "How old is Bo, when is his birthday and what is his phone number?", [text]
+    ),
+    "tools.text.traditional.as_written": lambda text: traditional.as_written(text[-9:], text, text),
     "engines.extractive.remembering.statements.only_asks": lambda text: statements.only_asks(text),
     "engines.extractive.remembering.passed_on.passed_on": lambda text: list(passed_on.passed_on(text)),
     "engines.extractive.remembering.changes.without": lambda text: changes.without(text, [(0, 4), (9, 20)]),

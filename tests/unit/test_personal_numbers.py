@@ -54,6 +54,9 @@ NUMBERS = [
     ("My tax reference is 123/AB45678.", "45678"),
     ("My HKID is A123456(3).", "123456"),
     ("港澳通行证C12345678", "12345678"),
+    ("they want paying by phone, 5301 2277 4489 0166, expiry 09/27, there", "4489"),
+    ("they want paying by phone, 5301 2277 4489 0166, expiry 09/27, there", "09/27"),
+    ("刷的是5301 2277 4489 0166，有效期09/27", "0166"),
     ("she wants my SIN, it's 741 203 885, odd", "741 203 885"),
     ("the school needs Leo's passport for Rome, XK5520183, by Friday", "XK5520183"),
     ("they sent the transfer details 20-45-77 and 61184027 today", "61184027"),
@@ -62,6 +65,7 @@ NUMBERS = [
 ]
 
 OTHERS = [
+    "the voucher's expiry is 09/27 and the part is 5301 2277 4489",
     "on 07-31-16 we paid 40055518 rupees",
     "my flat is 12B and the bus is X95, don't write it down",
     "sk-learn and sk-test-suite are the packages",

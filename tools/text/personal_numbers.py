@@ -131,6 +131,18 @@ _CARD_NAMED: Final = lazy_pattern(
     r"(?P<value>(?<!\d)[2-6]\d{3}(?P<joint>[ .-]?)\d{4}(?P=joint)\d{4}(?P=joint)\d{3,4}(?:(?P=joint)\d{1,3})?(?!\d))"
 )
 """What is called a card and grouped like one, whatever its check digit: people mistype."""
+_CARD_DATED: Final = lazy_pattern(
+    r"(?P<value>(?<!\d)[2-6]\d{3}(?P<joint>[ .-]?)\d{4}(?P=joint)\d{4}(?P=joint)\d{3,4}(?!\d))"
+    r"(?=[^\n]{0,40}?(?:\bexp(?:iry|ires|iration)?\b|\bvalid\b|\bcv[vc]\b|有效期|到期|安全码))",
+    re.IGNORECASE,
+)
+"""The same beside the day until which it is valid, or its code."""
+_VALID: Final = lazy_pattern(
+    r"(?:\bexp(?:iry|ires|iration)?\b|\bvalid (?:to|thru|until|till)\b|有效期)[^\d\n]{0,12}"
+    r"(?P<value>\d{1,2}/\d{2,4})(?!\d)",
+    re.IGNORECASE,
+)
+"""That day itself."""
 _DIGIT_WORDS: Final = {
     word: digit
     for digit, words in enumerate(
@@ -245,7 +257,10 @@ def _checked(text: str) -> Iterator[Span]:
         if end:
             yield found.start(), found.start() + end
     yield from (found.span() for found in _CARD.finditer(text) if is_card(found[0]))
-    yield from (found.span("value") for found in _CARD_NAMED.finditer(text))
+    cards = [found.span("value") for pattern in (_CARD_NAMED, _CARD_DATED) for found in pattern.finditer(text)]
+    yield from cards
+    if cards:
+        yield from (found.span("value") for found in _VALID.finditer(text))
 
 
 def _dictated(words: str) -> str:

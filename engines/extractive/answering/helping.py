@@ -19,6 +19,7 @@ from agentic_memory_bank.engines.extractive.answering.characters import rare_cha
 from agentic_memory_bank.engines.extractive.answering.contents import asks_for_contents
 from agentic_memory_bank.engines.extractive.answering.judging import WEIGHTS
 from agentic_memory_bank.engines.extractive.answering.likeness import MOST_READ, Likeness, shown_text
+from agentic_memory_bank.engines.extractive.answering.particulars import lacks_the_particular
 from agentic_memory_bank.engines.extractive.answering.relevance import AskedQuestion, CandidateSentence, Numbers
 from agentic_memory_bank.engines.extractive.answering.second_reading import (
     MEMORIES,
@@ -274,6 +275,11 @@ class MessageReading:
         """Whether memories help with the message at all: it is about its speaker's world, or about what they hold."""
         if self._wishes or asks_of_other_kin(self._query, self.texts):
             return bool(self._wishes)
+        least = SHARE_OF_BEST * max(self.chances, default=0.0)
+        if lacks_the_particular(
+            self._query, (t for t, one in zip(self.texts, self.chances, strict=True) if one >= least)
+        ):
+            return False
         if self._read is None:
             return bool(self._found) and _chance(self.needed_by_words) >= HELPS
         if self._read.max() < STATED and asks_for_contents(self._query):

@@ -28,6 +28,11 @@ _SECOND_AMOUNT: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What goes on with a second amount of what was named before: "14 units at breakfast and 10 before dinner"."""
+_IS_CALLED: Final = lazy_pattern(r"(?:\A|[，,])\s{0,3}(?:他|她)?(?:名字|全名)?就?叫")
+_SOMEBODY: Final = lazy_pattern(
+    r"[个位](?:人|男|女|同学|同事|朋友|姑娘|小伙|对象|老师|医生|学[长姐弟妹])|(?:喜欢|爱)上|认识了|交了|处了|新来的"
+)
+"""How Chinese speaks of somebody before it says the name."""
 _FRAGMENT: Final = 7
 """Words of a piece that may be no clause of its own."""
 _READ: Final = 400
@@ -182,6 +187,7 @@ def stretches_meant(
     places |= {place for place, one in enumerate(said) if _says_of_them(one, text, head, subjects, before)}
     places |= set(_beside(said, places, subjects))
     places |= set(_gone_on_with(said, places, subjects, is_wide=is_wide))
+    places |= set(_introduced(said, places))
     if len(places) == len(said):
         return [(0, len(text))] if places else []
     spans = [_without_subject(said, place, places) for place in sorted(places)]
@@ -231,6 +237,22 @@ def _beside(said: Sequence[TextPiece], places: set[int], subjects: Sequence[Subj
         if not places.issuperset(named):
             both = [*named, *places.intersection(inside)]
             yield from range(min(both), max(both) + 1)
+
+
+def _introduced(said: Sequence[TextPiece], places: set[int]) -> Iterator[int]:
+    """The Chinese pieces around one that gives a name to whom they speak of: 我喜欢上一个人，叫程野，打灯光的."""
+    for place in places:
+        if not _IS_CALLED.search(said[place].text):
+            continue
+        before = [n for n in range(place) if said[n].sentence == said[place].sentence]
+        first = next((n for n in reversed(before) if _SOMEBODY.search(said[n].text)), None)
+        if first is None:
+            continue
+        yield from range(first, place)
+        for after in range(place + 1, len(said)):
+            if said[after].sentence != said[place].sentence or not said[after].text.rstrip(" ，,").endswith("的"):
+                break
+            yield after
 
 
 def _gone_on_with(

@@ -10,7 +10,7 @@ from agentic_memory_bank.tools.text.patterns import lazy_pattern
 
 OPENING: Final = (
     r"\W*(?:(?:ok(?:ay)?|al(?:l )?right|so|and|but|well|hey|also|oh|right|anyway|btw|by the way|quick(?: unrelated)?"
-    r"(?: one| question| q)?|please|pls|hmm|um|now|then"
+    r"(?: one| question| q)?|please|pls|hmm|um|now|then|nah|lol"
     r"|唉|哎|嗯|对了|顺便(?:问[下一]?)?|另外|还有|那|你说说|考考你|麻烦)"
     r"(?:[\s,:.，：…]++|(?=[\u3400-\u9fff])))*+"
 )

@@ -33,8 +33,9 @@ CLOSE: Final = 2.0
 COMPARED: Final = 14
 """How many memories, the likeliest ones, are compared with each other."""
 _PAST: Final = lazy_pattern(
-    r"\b(?:was|were|did|had|used to|before|originally|first|previously|formerly)\b"
-    r"|以前|(?<![点得要该])之前(?![得要该])|原来|原先|上次|当时|曾|过去|最初",
+    r"\b(?:was|were|did|had|used to|before|originally|first|previously|formerly"
+    r"|(?:my|our|his|her|their|the) (?:old|former|previous))\b"
+    r"|以前|旧的?|(?<![点得要该])之前(?![得要该])|原来|原先|上次|当时|曾|过去|最初",
     re.IGNORECASE,
 )
 """A question about the past, to which what was replaced may be the answer."""
@@ -96,23 +97,23 @@ _TERMS: Final = 3
 """The last three bring odds, ranks and shared terms to the size of the other signs."""
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "bias": -1.41,
-    "likely": 1.11,
-    "rank": -1.04,
-    "announces": 0.99,
+    "bias": -1.59,
+    "likely": 1.15,
+    "rank": -0.97,
+    "announces": 0.92,
     "adds": -0.99,
-    "shared": 2.45,
-    "rarely shared": 3.34,
-    "other names": 0.44,
-    "one kind": 0.77,
-    "asked for": 0.4,
+    "shared": 2.88,
+    "rarely shared": 3.19,
+    "other names": 0.49,
+    "one kind": 0.73,
+    "asked for": 0.39,
     "same day": -4.3,
-    "late": -1.06,
-    "now": 1.36,
-    "chinese": 0.5,
-    "several": -1.57,
-    "several announces": 0.86,
-    "several shared": -0.75,
+    "late": -0.89,
+    "now": 1.45,
+    "chinese": 0.56,
+    "several": -1.42,
+    "several announces": 0.75,
+    "several shared": -1.3,
 }
 """Weights of whether a later memory replaces an earlier one; printed by `benchmarks/fit_succession.py`."""
 

@@ -33,6 +33,7 @@ from agentic_memory_bank.engines.extractive.remembering.telling_hints import (
     ONLY_HER,
     PRIVATE,
     SPOKE,
+    TITLES,
     bare_topic,
     hinted,
     is_noun,
@@ -281,7 +282,7 @@ def _of_her(asked: str, before: list[str], after: str) -> Telling | None:
 
 def _named_before(before: list[str]) -> str:
     """The one name that the clauses before speak of; empty for none or several."""
-    names = {name for one in before for name in names_and_numbers(f"so {one}")}
+    names = {name for one in before for name in names_and_numbers(f"so {one}")} - TITLES
     return names.pop().title() if len(names) == 1 else ""
 
 

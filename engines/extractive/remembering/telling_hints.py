@@ -86,6 +86,8 @@ _KIND: Final = (
     r"(?:things?|stuff|business|bits?|part|idea|saga|story|problem|plan|subject|topic|matter|episode|affair|situation"
     r"|drama|phase|mess|fiasco|chapter)"
 )
+TITLES: Final = frozenset(("mr", "mrs", "ms", "miss", "dr", "prof", "sir"))
+"""What stands before a name, and is none."""
 SPOKE: Final = lazy_pattern(
     r"\A\W*(?:(?:and|so|but|look|ok(?:ay)?) )?i(?:'ve| have)? (?:(?:once|just|also) )?"
     r"(?:said|told you|mentioned|wrote|let slip|spoke|talked)"

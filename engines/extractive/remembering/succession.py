@@ -181,12 +181,12 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
     """
     if any(pattern.search(query) for pattern in (_PAST, _ALL, _HARMFUL)):
         return
-    several = _SEVERAL.search(query) is not None
-    if several and _VALUES.isdisjoint(asked_for(query)):
+    several, kinds = _SEVERAL.search(query) is not None, asked_for(query)
+    if several and _VALUES.isdisjoint(kinds):
         return
     silent, days = _repeats(told), sorted({one.said[0] for one in told})
     likeliest = sorted(range(len(told)), key=lambda place: -chances[place])[:COMPARED]
-    kinds, asked = asked_for(query), _who(names_and_numbers(query), query)
+    asked, wanted, named = _who(names_and_numbers(query), query), subject_terms(query), _OF_WHICH_ZH.search(query)
     people = _people(query) if asks_for_own(query) else None
     read = {place: _Rival.of(told[place].text, kinds) for place in likeliest if place not in silent}
     held = Counter(term for one in read.values() for term in one.terms)
@@ -203,15 +203,19 @@ def pairs(query: str, told: Sequence[Told], chances: Sequence[float]) -> Iterato
             "late": days.index(told[b].said[0]) / max(1, len(days) - 1),
         }
         for a in read:
-            may = _is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b])
-            may = may and not _is_of_other_thing(query, told[a].text, told[b].text, read[a], read[b])
-            if may and not _is_anothers(people, told[a].text, told[b].text):
-                compared = _compared(read[a], read[b], held)
-                of_both = {
-                    "same day": told[a].said[0] == told[b].said[0],
-                    "several shared": several * compared["shared"],
-                }
-                yield Pair(a, b, of_later | of_both | compared)
+            if not (_is_before(told[a], told[b]) and _may_replace(asked, read[a], read[b])):
+                continue
+            old, new = told[a].text, told[b].text
+            if _is_of_another_name(named, old, new) or _is_elsewhere(wanted, old, new, read[a], read[b]):
+                continue
+            if _is_anothers(people, old, new):
+                continue
+            compared = _compared(read[a], read[b], held)
+            of_both = {
+                "same day": told[a].said[0] == told[b].said[0],
+                "several shared": several * compared["shared"],
+            }
+            yield Pair(a, b, of_later | of_both | compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,15 +283,18 @@ def _is_anothers(asked: frozenset[str] | None, old: str, new: str) -> bool:
     return are_told_apart(old, new) or (is_own and is_somebody_elses(new, old))
 
 
-def _is_of_other_thing(query: str, old: str, new: str, earlier: _Rival, later: _Rival) -> bool:
+def _is_of_another_name(named: re.Match[str] | None, old: str, new: str) -> bool:
+    """Whether of a Chinese thing the earlier text is of the one that a question names, and the later of another."""
+    if named is None:
+        return False
+    return named["which"] in old and named["which"] not in new and f"的{named['what']}" in new
+
+
+def _is_elsewhere(wanted: frozenset[str], old: str, new: str, earlier: _Rival, later: _Rival) -> bool:
     """Whether the later one has the name of what is asked for and something else to tell it from others.
 
     It is the locker at work, and not the one at the gym.
     """
-    named = _OF_WHICH_ZH.search(query)
-    if named and named["which"] in old and named["which"] not in new and f"的{named['what']}" in new:
-        return True
-    wanted = subject_terms(query)
     held, ours = wanted & earlier.terms, wanted & later.terms
     if not ours or later.announces or not held > ours:
         return False

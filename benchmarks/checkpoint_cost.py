@@ -34,7 +34,6 @@ from agentic_memory_bank.graph.memory_bank import build_memory_bank
 from agentic_memory_bank.runs.checkpoints import open_saver
 from agentic_memory_bank.runs.export import write_export
 from agentic_memory_bank.runs.home import Home
-from agentic_memory_bank.state.query_graph import embedded_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.testing import ScriptedEngine, TickingClock
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -98,7 +97,7 @@ def filled(size: int) -> dict[str, Any]:
         at = f"2026-01-01T00:00:{number % 60:02d}.000000Z"
         entries[entry_id] = _entry(entry_id, text, at)
         node = _node(node_id, entry_id, text, writer, at)
-        nodes[node_id] = {**node, "embedding": encoder.key(embedded_text(node))}
+        nodes[node_id] = {**node, "embedding": encoder.key(text)}
     ids = list(nodes)
     related: dict[str, list[str]] = {node_id: [] for node_id in ids}
     judged: dict[str, str] = {}

@@ -22,10 +22,10 @@ from agentic_memory_bank.nodes.memory_bank.embed import embed
 from agentic_memory_bank.nodes.memory_bank.retrieve import retrieve
 from agentic_memory_bank.nodes.memory_bank.structure import structure
 from agentic_memory_bank.state.memory_bank import MemoryBankState
-from agentic_memory_bank.state.query_graph import apply_graph_edits, embedded_text
+from agentic_memory_bank.state.query_graph import apply_graph_edits
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex, embedded_texts
 
 NOW = "2026-01-01T00:00:00.000000Z"
 MOST_MERGED_CONTRADICTIONS = 0.05
@@ -47,7 +47,7 @@ def main() -> int:
         for file in sorted((given.eval / task).glob("pairs.*.jsonl")):
             pairs = _rows(file)
             states = [_structured(pair, deps) for pair in pairs]
-            encoder.vectors([embedded_text(n) for state in states for n in state["query_graph"]["nodes"].values()])
+            encoder.vectors([text for state in states for text in _texts(state)])
             judged = {pair["pid"]: _judge(state, deps) for pair, state in zip(pairs, states, strict=True)}
             _show(given.eval, file, {pid: found == wanted for pid, found in judged.items()})
             met &= _conflict_targets(pairs, judged) if task == "conflict" else _merge_targets(pairs, judged)
@@ -56,6 +56,12 @@ def main() -> int:
 
 def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _texts(state: MemoryBankState) -> list[str]:
+    """What is embedded of the memories of a pair: here, that of all pairs together."""
+    nodes, tree = state["query_graph"]["nodes"].values(), state["interaction_tree"]
+    return [text for node in nodes for text in embedded_texts(node, tree)]
 
 
 def _structured(pair: dict[str, Any], deps: BankDeps) -> MemoryBankState:

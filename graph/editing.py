@@ -16,7 +16,7 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit
 from agentic_memory_bank.state.interaction_tree import InteractionTree, TreeEdit
 from agentic_memory_bank.state.memory_bank import MemoryBankFields, MemoryBankInput
-from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits, embedded_text
+from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits, memory_text
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 _WHOLE: Final = "__overwrite__"
@@ -209,7 +209,7 @@ def _graph(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]
             )
     kept = {
         node_id: {**node, "embedding": None}
-        if node_id in before and embedded_text(node) != embedded_text(before[node_id])
+        if node_id in before and memory_text(node) != memory_text(before[node_id])
         else node
         for node_id, node in nodes.items()
     }

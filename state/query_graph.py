@@ -39,7 +39,7 @@ class MemoryNode(TypedDict):
     """One sentence: what this memory is about."""
     keywords: list[str]
     embedding: str | None
-    """The key of the vector of summary, context and keywords; the vector itself is derived and kept outside."""
+    """The key of its vector: of its raw text, and of what it says in other words; the vector is kept outside."""
     created_at: str
     anchors: list[Anchor]
     provenance: Provenance
@@ -373,11 +373,8 @@ def open_conflicts(graph: QueryGraph) -> list[Conflict]:
     return [c for c in graph.get("conflicts", {}).values() if c["status"] == "open"]
 
 
-def embedded_text(node: MemoryNode) -> str:
-    """Make the text of a memory's vector of its summary, context and keywords; the same everywhere, so scores compare.
-
-    What the summary says already is left out: repetition moves the vector away from questions, and costs time.
-    """
+def memory_text(node: MemoryNode) -> str:
+    """What a memory says: its summary, and of its context and keywords what the summary leaves out."""
     said = node["summary"].casefold()
     lines = [node["summary"]]
     if node["context"].casefold() not in said:

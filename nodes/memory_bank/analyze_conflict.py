@@ -55,7 +55,7 @@ def unjudged_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: 
         (fresh,) = memory_views(state, [fresh_id])
         asked = [c for c in candidate_ids if pair_key(nodes[fresh_id], nodes[c]) not in judged]
         if asked:
-            cosines = deps.cosines(nodes[fresh_id], [nodes[c] for c in asked])
+            cosines = deps.cosines(state, runtime, fresh_id, asked)
             pairings.append(Pairing(fresh, memory_views(state, asked), cosines))
     return pairings
 

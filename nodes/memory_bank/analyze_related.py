@@ -15,7 +15,7 @@ from agentic_memory_bank.state.settings import Settings
 
 def analyze_related(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
     """Draw `related` edges and refresh context and keywords of both ends, with new vectors."""
-    pairings = clear_pairings(state, deps)
+    pairings = clear_pairings(state, runtime, deps)
     asked = {(p.fresh.id, candidate.id) for p in pairings for candidate in p.candidates}
     links = [ln for ln in deps.engine.find_related(pairings) if (ln.fresh, ln.existing) in asked] if pairings else []
     runtime.stream_writer({"stage": "analyze_related", "related": len(links)})
@@ -30,7 +30,7 @@ def analyze_related(state: MemoryBankState, runtime: Runtime[Settings], deps: Ba
     return {"query_graph": edits if asked else [], "candidates": {}}
 
 
-def clear_pairings(state: MemoryBankState, deps: BankDeps) -> list[Pairing]:
+def clear_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> list[Pairing]:
     """The candidate pairs that are neither conflict nor merge."""
     graph = state["query_graph"]
     nodes, judged = graph["nodes"], graph.get("judged", {})
@@ -39,7 +39,7 @@ def clear_pairings(state: MemoryBankState, deps: BankDeps) -> list[Pairing]:
         clear = [c for c in candidate_ids if c in nodes and judged.get(pair_key(nodes[fresh_id], nodes[c])) == "clear"]
         if clear:
             (fresh,) = memory_views(state, [fresh_id])
-            cosines = deps.cosines(nodes[fresh_id], [nodes[c] for c in clear])
+            cosines = deps.cosines(state, runtime, fresh_id, clear)
             pairings.append(Pairing(fresh, memory_views(state, clear), cosines))
     return pairings
 

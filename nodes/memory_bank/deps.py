@@ -11,14 +11,13 @@ from agentic_memory_bank.engines.base import Engine, Refresh
 from agentic_memory_bank.nodes.deps import EngineDeps
 from agentic_memory_bank.nodes.executors import Executor, Report
 from agentic_memory_bank.state import query_graph
-from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState
-from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph, embedded_text
+from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.documents.attachments import AttachmentStore, AttachmentStores
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
-from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex
+from agentic_memory_bank.tools.search.bank_index import IndexPool, MemoryIndex, embedded_texts
 
 if TYPE_CHECKING:
     from agentic_memory_bank.engines.llm.meter import Meter
@@ -123,13 +122,15 @@ class BankDeps(EngineDeps[Engine]):
 
         return bool(self.tools) or any(tool.name == SEARCH for tool in web_tools(settings)[0])
 
-    def cosines(self, node: MemoryNode, others: Sequence[MemoryNode]) -> tuple[float, ...]:
+    def cosines(
+        self, state: MemoryBankState, runtime: Runtime[Settings], node_id: str, others: Sequence[str]
+    ) -> tuple[float, ...]:
         """Compare a memory with each of the others; zeros where there are no vectors to be had."""
-        try:
-            vectors = self.encoder.vectors([embedded_text(n) for n in (node, *others)])
-        except EmbeddingError:
-            return (0.0,) * len(others)
-        return tuple(float(cosine) for cosine in vectors[1:] @ vectors[0])
+        return self.index(state, runtime).cosines(state["query_graph"], state["interaction_tree"], node_id, others)
+
+    def vector_key(self, node: MemoryNode, tree: InteractionTree) -> str:
+        """Name the vector of a memory by what it is made of."""
+        return self.encoder.key("\n".join(embedded_texts(node, tree)))
 
     def refresh(self, state: MemoryBankState, updates: Mapping[str, Refresh]) -> list[GraphEdit]:
         """Make edits that give memories new context and keywords, and the key of the vector that goes with them."""
@@ -139,7 +140,7 @@ class BankDeps(EngineDeps[Engine]):
             if node_id in nodes:
                 keywords = list(new.keywords)
                 revised: MemoryNode = {**nodes[node_id], "context": new.context, "keywords": keywords}
-                key = self.encoder.key(embedded_text(revised))
+                key = self.vector_key(revised, state["interaction_tree"])
                 edits.append(query_graph.revise(node_id, new.context, keywords, key, state["now"]))
         return edits
 

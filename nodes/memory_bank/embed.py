@@ -6,14 +6,15 @@ from agentic_memory_bank.nodes.deps import embedding_progress
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
-from agentic_memory_bank.state.query_graph import embedded_text
 from agentic_memory_bank.state.settings import Settings
+from agentic_memory_bank.tools.search.bank_index import embedded_texts
 
 
 def embed(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
-    """Encode all fresh memories in one batch. Vectors stay outside the state; a memory keeps their key."""
-    nodes = state["query_graph"]["nodes"]
-    texts = {node_id: embedded_text(nodes[node_id]) for node_id in state["fresh"] if node_id in nodes}
+    """Encode what each fresh memory is made of. Vectors stay outside the state; a memory keeps the key of its own."""
+    nodes, tree = state["query_graph"]["nodes"], state["interaction_tree"]
+    texts = {node_id: embedded_texts(nodes[node_id], tree) for node_id in state["fresh"] if node_id in nodes}
     runtime.stream_writer({"stage": "embed", "memories": len(texts)})
-    deps.encoder.vectors(list(texts.values()), embedding_progress(runtime, "embed"))
-    return {"query_graph": [query_graph.embed({node_id: deps.encoder.key(text) for node_id, text in texts.items()})]}
+    deps.encoder.vectors([text for said in texts.values() for text in said], embedding_progress(runtime, "embed"))
+    keys = {node_id: deps.encoder.key("\n".join(said)) for node_id, said in texts.items()}
+    return {"query_graph": [query_graph.embed(keys)]}

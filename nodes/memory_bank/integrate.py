@@ -31,7 +31,7 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps
     arrival = {node_id: position for position, node_id in enumerate(state["query_graph"]["nodes"])}
     asked = [_group(state, ids, conflict, arrival) for ids, conflict in work]
     made = contract.integrations(deps.engine.integrate(asked), asked) if asked else []
-    update = _Merging(state, deps, settled)
+    update = _Merging(state, runtime, deps, settled)
     done = [(group, said) for group, said in zip(asked, made, strict=True) if said]  # the others stay apart
     for group, said in done:
         update.add(group, said)
@@ -42,8 +42,10 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps
 class _Merging:
     """Collects the edits of one pass: memories merged, neighbours refreshed, events noted."""
 
-    def __init__(self, state: MemoryBankState, deps: BankDeps, settled: Conflict | None) -> None:
-        self._state, self._deps, self._settled = state, deps, settled
+    def __init__(
+        self, state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps, settled: Conflict | None
+    ) -> None:
+        self._state, self._runtime, self._deps, self._settled = state, runtime, deps, settled
         self._graph: list[GraphEdit] = [query_graph.settle(settled)] if settled else []
         self._tree: list[interaction_tree.TreeEdit] = []
         self._gone: set[str] = set()
@@ -64,8 +66,7 @@ class _Merging:
             "description": said.description,
             "merge_strategy": _strategy(group),
         }
-        first, *others = (self._state["query_graph"]["nodes"][i] for i in ids)
-        if any(cosines := self._deps.cosines(first, others)):
+        if any(cosines := self._deps.cosines(self._state, self._runtime, ids[0], ids[1:])):
             event["confidence"] = round(min(cosines), 2)
         self._tree.append(interaction_tree.merged(event))
         self._gone.update(ids)

@@ -9,7 +9,7 @@ from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
 from agentic_memory_bank.nodes.memory_bank.views import document_name, pair_key, raw_text
 from agentic_memory_bank.state.interaction_tree import InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
-from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, embedded_text, neighbours
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, memory_text, neighbours
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.long_work import with_progress
 from agentic_memory_bank.tools.search import gate
@@ -64,7 +64,7 @@ def _is_worth_judging(graph: QueryGraph, tree: InteractionTree, node_id: str, hi
     fresh, candidate = graph["nodes"][node_id], graph["nodes"][hit.id]
     if graph.get("judged", {}).get(pair_key(fresh, candidate)) in _SETTLED:
         return False
-    texts = embedded_text(fresh), embedded_text(candidate)
+    texts = memory_text(fresh), memory_text(candidate)
     if gate.passes(*texts, hit.cosine, english=settings.gate_english, chinese=settings.gate_chinese):
         return True
     # a summary may leave out just the name that both speak of

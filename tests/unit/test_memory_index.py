@@ -11,7 +11,7 @@ from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
-from agentic_memory_bank.tools.search.bank_index import MemoryIndex
+from agentic_memory_bank.tools.search.bank_index import MemoryIndex, embedded_texts
 from agentic_memory_bank.tools.search.passage_index import ASKED, PassageIndex, kind_of
 from agentic_memory_bank.tools.search.scoring import Hit
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -33,6 +33,32 @@ def index_of(texts: dict[str, str]) -> MemoryIndex:
     index = MemoryIndex(Encoder(HashEmbeddings()))
     index.follow(*memories(texts))
     return index
+
+
+def test_a_memory_that_quotes_is_embedded_as_its_passages_and_one_in_other_words_as_these_too() -> None:
+    said = "The lift carries eight people. " * 30 + "\n\nIt is tested in May."
+    graph, tree = memories({"quote": said, "words": said})
+    graph["nodes"]["quote"] |= {"summary": "It is tested in May. The lift carries eight people.", "keywords": ["lift"]}
+    graph["nodes"]["words"] |= {"summary": "An elevator, inspected each spring.", "keywords": ["lift"]}
+
+    quoting, wording = (embedded_texts(graph["nodes"][id], tree) for id in ("quote", "words"))
+
+    assert len(quoting) > 1
+    assert " ".join(quoting).split() == said.split()
+    assert wording == [*quoting, "An elevator, inspected each spring."]
+
+
+def test_memories_are_compared_by_the_mean_of_what_they_are_made_of() -> None:
+    said = {"long": "One bridge. " * 60 + "\n\n" + "Two lifts. " * 20, "bridge": "One bridge.", "lift": "Two lifts."}
+    graph, tree = memories(said)
+    index = MemoryIndex(Encoder(HashEmbeddings()))
+
+    bridge, lift, own = index.cosines(graph, tree, "long", ["bridge", "lift", "long"])
+
+    assert own == pytest.approx(1)
+    assert bridge > lift > 0
+    graph["nodes"]["blank"] = {**graph["nodes"]["lift"], "id": "blank", "summary": "", "anchors": []}
+    assert index.cosines(graph, tree, "long", ["blank"]) == (0.0,)
 
 
 def passage_index(texts: list[str], entry: str = "e") -> PassageIndex:

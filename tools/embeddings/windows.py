@@ -25,7 +25,7 @@ def in_parts(
     embed: Callable[[Sequence[Part]], Vectors],
     length: Callable[[Part], int],
 ) -> Vectors:
-    """One unit vector for each text: that of its only part, or the mean of those of its parts, weighted by length."""
+    """One unit vector for each text, made of those of its parts."""
     groups = [split(text) for text in texts]
     made = embed([part for group in groups for part in group])
     if len(made) == len(texts):
@@ -35,7 +35,7 @@ def in_parts(
     for group in groups:
         some = made[position : position + len(group)]
         position += len(group)
-        vectors.append(some[0] if len(group) == 1 else _mean(some, [length(part) for part in group]))
+        vectors.append(mean_by_length(some, [length(part) for part in group]))
     return np.stack(vectors)
 
 
@@ -97,7 +97,10 @@ def _border(text: str, borders: list[int], middle: int, end: int) -> int:
     return spaces[-1] if spaces else end
 
 
-def _mean(vectors: Vectors, weights: list[int]) -> Vectors:
-    mean = np.average(vectors.astype(np.float64), axis=0, weights=weights)
+def mean_by_length(vectors: Vectors, lengths: Sequence[int]) -> Vectors:
+    """The unit vector of a text: that of its only part, or the mean of those of its parts, weighted by length."""
+    if len(vectors) == 1:
+        return vectors[0]
+    mean = np.average(vectors.astype(np.float64), axis=0, weights=lengths)
     length = float(np.linalg.norm(mean))
     return np.asarray(mean / length if length > 0 else mean, dtype=np.float32)

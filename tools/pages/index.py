@@ -13,6 +13,7 @@ from agentic_memory_bank.state.interaction_tree import Anchor
 from agentic_memory_bank.state.pages import Page, PageSearch
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder, Told
+from agentic_memory_bank.tools.embeddings.windows import mean_by_length
 from agentic_memory_bank.tools.search.hybrid_index import HybridIndex
 from agentic_memory_bank.tools.search.query import Query, Vector, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
@@ -124,7 +125,9 @@ class PageIndex:
             TextPart(part, text, Anchor(entry=id, start=start, end=end), row)
             for (part, (start, end)), text, row in zip(standing.items(), texts[1:], rows[1:], strict=True)
         ]
-        mean = None if vectors is None else _mean(vectors[1:], spans)
+        mean = None
+        if vectors is not None and spans:
+            mean = mean_by_length(vectors[1:], [end - start for start, end in spans])
         place = page["metadata"].get("part", 0)
         where = Spot(_document(page), place if isinstance(place, int) else 0, estimate_tokens(page["text"]))
         self._texts.put(id, page["title"] or None, parts, header, mean, where)
@@ -223,8 +226,3 @@ def _parts_of(page: Page) -> list[Span]:
 
 def _texts_of(page: Page, spans: Sequence[Span]) -> list[str]:
     return below(page["title"], [page["text"][start:end].strip() for start, end in spans])
-
-
-def _mean(vectors: np.ndarray, spans: Sequence[Span]) -> Vector | None:
-    """The vector of a page: the mean of those of its parts by their lengths."""
-    return np.average(vectors, axis=0, weights=[end - start for start, end in spans]) if len(spans) else None

@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree, text_of
 from agentic_memory_bank.state.memory_bank import Recalled
-from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, embedded_text
+from agentic_memory_bank.state.query_graph import MemoryNode, QueryGraph, covers, memory_text
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.concurrency.long_work import with_progress
 from agentic_memory_bank.tools.concurrency.lru import LruCache
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
+from agentic_memory_bank.tools.embeddings.windows import Vectors, mean_by_length
 from agentic_memory_bank.tools.search.passage_index import kind_of, title_of
 from agentic_memory_bank.tools.search.query import Query, alpha_for
 from agentic_memory_bank.tools.search.scoring import Hit
@@ -39,6 +41,7 @@ class _IndexedMemory:
 
     node: MemoryNode
     key: tuple[object, ...]
+    vector: Vectors | None
 
 
 class MemoryIndex:
@@ -87,12 +90,11 @@ class MemoryIndex:
         """
         with self._lock:
             self.follow(graph, tree)
-            texts = [embedded_text(graph["nodes"][node_id]) for node_id, _ in wanted]
-            vectors = self._encoder.try_vectors(texts)
+            texts = [memory_text(graph["nodes"][node_id]) for node_id, _ in wanted]
             queries = [
                 Query(
                     tokenize(text),
-                    None if vectors is None else vectors[position],
+                    self._known[node_id].vector,
                     alpha=alpha_for(text, settings.alpha, settings.alpha_zh),
                     exclude={*exclude, node_id},
                     meets=position if in_turn else None,
@@ -100,6 +102,16 @@ class MemoryIndex:
                 for position, (text, (node_id, exclude)) in enumerate(zip(texts, wanted, strict=True))
             ]
             return self._texts.alike(queries, settings.k, [node_id for node_id, _ in wanted])
+
+    def cosines(
+        self, graph: QueryGraph, tree: InteractionTree, node_id: str, others: Sequence[str]
+    ) -> tuple[float, ...]:
+        """Compare a memory with each of the others; zeros where there are no vectors to be had."""
+        with self._lock:
+            self.follow(graph, tree)
+            vectors = [self._known[i].vector for i in (node_id, *others)]
+        own = vectors[0]
+        return tuple(0.0 if own is None or other is None else float(other @ own) for other in vectors[1:])
 
     def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
         """Choose what a prompt shows: the k best memories, the best passages whosever they are, and some neighbours.
@@ -145,25 +157,21 @@ class MemoryIndex:
         return known.node is not node and known.key != _key(node)
 
     def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
-        cuts = {node["id"]: _passages_of(node, tree) for node in nodes}
-        texts = [embedded_text(node) for node in nodes]
-        titled = {node_id: _below_title(list(cut)) for node_id, cut in cuts.items()}
-        vectors = self._encoder.try_vectors([*texts, *(text for cut in titled.values() for text in cut)])
-        rest = len(nodes)
-        for position, node in enumerate(with_progress(nodes, "indexed")):
-            own, cut = node["id"], cuts[node["id"]]
-            rows = [None] * len(cut) if vectors is None else list(vectors[rest : rest + len(cut)])
-            rest += len(cut)
+        texts = [_Texts.of(node, tree) for node in nodes]
+        vectors = self._encoder.try_vectors([text for said in texts for text in said.embedded])
+        first = 0
+        for node, said in zip(with_progress(nodes, "indexed"), texts, strict=True):
+            own, embedded = node["id"], said.embedded
+            rows = None if vectors is None else vectors[first : first + len(embedded)]
+            first += len(embedded)
             parts = [
-                TextPart(f"{own}#{number}", text, anchor, row)
-                for number, (text, anchor, row) in enumerate(zip(titled[own], cut.values(), rows, strict=True))
+                TextPart(f"{own}#{number}", text, anchor, None if rows is None else rows[number])
+                for number, (text, anchor) in enumerate(zip(said.parts, said.anchors, strict=True))
             ]
-            whole = None if vectors is None else vectors[position]
-            if not texts[position].strip() and rows and vectors is not None:
-                whole = vectors[rest - len(cut) : rest].mean(axis=0)  # it says nothing of its own
+            whole = mean_by_length(rows, [*map(len, embedded)]) if rows is not None and embedded else None
             self._seen[own] = None  # whatever becomes of the others
-            self._texts.put(own, None, parts, tokenize(texts[position]), whole)
-            self._known[own] = _IndexedMemory(node, _key(node) if vectors is not None else ())
+            self._texts.put(own, None, parts, tokenize(memory_text(node)), whole)
+            self._known[own] = _IndexedMemory(node, _key(node) if vectors is not None else (), whole)
 
     def _drop(self, node_id: str) -> None:
         self._known.pop(node_id, None)
@@ -186,20 +194,53 @@ class IndexPool:
         return self._indexes.get(thread, self._make)
 
 
+def embedded_texts(node: MemoryNode, tree: InteractionTree) -> list[str]:
+    """What a memory has vectors of, whose mean by their lengths is its own, as that of a page is.
+
+    These are the passages of its raw text, and what it says in other words: a model's summary, for one, and nothing
+    where it only quotes.
+    """
+    return _Texts.of(node, tree).embedded
+
+
 def _key(node: MemoryNode) -> tuple[object, ...]:
-    return (embedded_text(node), tuple((a["entry"], a["start"], a["end"]) for a in node["anchors"]))
+    return (memory_text(node), tuple((a["entry"], a["start"], a["end"]) for a in node["anchors"]))
 
 
-def _passages_of(node: MemoryNode, tree: InteractionTree) -> dict[str, Anchor]:
-    """The passages of a memory's raw text; a text that stands there twice counts once."""
-    cut: dict[str, Anchor] = {}
-    for anchor in node["anchors"]:
-        text = text_of(tree, anchor)
-        for start, end in passages(text, PART_TOKENS):
-            if part := text[start:end].strip():
-                begin = anchor["start"] + start
-                cut.setdefault(part, {"entry": anchor["entry"], "start": begin, "end": anchor["start"] + end})
-    return cut
+class _Texts(NamedTuple):
+    """The texts of a memory."""
+
+    parts: Sequence[str]
+    """The passages of its raw text; one that stands there twice counts once."""
+    anchors: Sequence[Anchor]
+    """Where each of them stands."""
+    own: str
+    """What it says in other words."""
+
+    @property
+    def embedded(self) -> list[str]:
+        """Those that are embedded."""
+        return [*self.parts, self.own] if self.own else [*self.parts]
+
+    @classmethod
+    def of(cls, node: MemoryNode, tree: InteractionTree) -> "_Texts":
+        """Read the texts of a memory."""
+        cut: dict[str, Anchor] = {}
+        for anchor in node["anchors"]:
+            text = text_of(tree, anchor)
+            for start, end in passages(text, PART_TOKENS):
+                if part := text[start:end].strip():
+                    begin = anchor["start"] + start
+                    cut.setdefault(part, {"entry": anchor["entry"], "start": begin, "end": anchor["start"] + end})
+        return cls(_below_title([*cut]), [*cut.values()], _own_words(node, cut))
+
+
+def _own_words(node: MemoryNode, parts: Iterable[str]) -> str:
+    """What a memory says that its passages do not."""
+    raw = "\n".join(parts)
+    known = frozenset(tokenize(raw))
+    lines = dict.fromkeys([node["summary"], node["context"], ", ".join(node["keywords"])])
+    return "\n".join(line for line in lines if line not in raw and not known.issuperset(tokenize(line)))
 
 
 def _below_title(texts: Sequence[str]) -> list[str]:

@@ -1,10 +1,9 @@
 """Decides which pairs of memories are judged at all: those alike in meaning, or sharing rare names or numbers."""
 
-from functools import lru_cache
 from typing import Final
 
 from agentic_memory_bank.tools.text.cleaning import language
-from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.names import marks
 
 ENGLISH_COSINE: Final = 0.4
 """Cosine from which two English memories are judged."""
@@ -31,16 +30,11 @@ def passes(a: str, b: str, cosine: float, *, english: float = ENGLISH_COSINE, ch
     """
     first, second = language(a), language(b)
     if first != second:
-        return bool(_marks(a) & _marks(b))
+        return bool(marks(a) & marks(b))
     return cosine >= (english if first == "en" else chinese) or shares_marks(a, b)
 
 
 def shares_marks(a: str, b: str) -> bool:
     """Whether a fair part of what the text with fewer names and numbers holds of them stands in the other."""
-    left, right = _marks(a), _marks(b)
+    left, right = marks(a), marks(b)
     return bool(left & right) and len(left & right) >= MARK_SHARE * min(len(left), len(right))
-
-
-@lru_cache(maxsize=4096)
-def _marks(text: str) -> frozenset[str]:
-    return frozenset(names_and_numbers(text))

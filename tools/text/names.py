@@ -17,7 +17,8 @@ _MONTH = "(?P<month{}>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")
 _DAY = r"(?P<day{}>\d{{1,2}})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year{}>[12]\d{{3}})"
 _DATE = lazy_pattern(
-    "|".join(
+    r"(?=[\djfmasond])(?:"  # what a date begins with: most places of a text are passed over at once
+    + "|".join(
         (
             rf"\b{_DAY.format(1)}(?: of)? {_MONTH.format(1)}(?:,? {_YEAR.format(1)})?(?!\w)",
             rf"\b{_MONTH.format(2)} {_DAY.format(2)}(?:,? {_YEAR.format(2)})?(?![\w.])",
@@ -26,7 +27,8 @@ _DATE = lazy_pattern(
             rf"(?<!\d){_YEAR.format(5)} ?年(?: ?(?P<month5>\d{{1,2}}) ?月(?: ?{_DAY.format(5)} ?[日号])?)?",
             rf"(?<!\d)(?P<month6>\d{{1,2}}) ?月 ?{_DAY.format(6)} ?[日号]",
         )
-    ),
+    )
+    + ")",
     re.IGNORECASE,
 )
 _QUANTITY = lazy_pattern(
@@ -34,6 +36,7 @@ _QUANTITY = lazy_pattern(
     r"(?: ?(?P<scale>%|percent\b|per cent\b|thousand\b|million\b|billion\b|trillion\b|[万亿]))?",
     re.IGNORECASE,
 )
+_LETTER_AND_DIGIT = lazy_pattern(f"[^\\W\\d_{CJK}][-.:_]?\\d")
 _IDENTIFIER = lazy_pattern(f"(?<![^\\W_])[^\\W\\d_{CJK}](?:[^\\W_{CJK}]|[-.:_](?=[^\\W_{CJK}]))*")
 _HALF_WIDTH = str.maketrans({0xFF01 + i: 0x21 + i for i in (*range(15, 25), *range(32, 58), *range(64, 90), 13, 4)})
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "万": 4, "亿": 8}
@@ -49,16 +52,32 @@ def names_and_numbers(text: str) -> set[str]:
     another capital behind them), any Latin word in a Chinese text, and Chinese titles in 《》 and names with a dot.
     Dates read `2023-05-07`, `2023-05` or `05-07`, numbers `1121`, `3.14` or `85%`; single digits are left out.
     """
-    return _names(text) | {number for number, _ in numbers_with_offsets(text)}
+    dates, undated = _dates(text)
+    return _names(text, undated) | {number for number, _ in [*dates, *_quantities(undated)]}
 
 
 def numbers_with_offsets(text: str) -> list[tuple[str, Span]]:
     """List dates, times and numbers of two digits and more in normal form, each with where it stands, in order."""
+    dates, undated = _dates(text)
+    return sorted([*dates, *_quantities(undated)], key=lambda item: item[1])
+
+
+@lru_cache(maxsize=4096)
+def marks(text: str) -> frozenset[str]:
+    """Collect `names_and_numbers` of a text that is compared with many others, once."""
+    return frozenset(names_and_numbers(text))
+
+
+def _dates(text: str) -> tuple[list[tuple[str, Span]], str]:
+    """The dates of a text, and the text in letters of half width with blanks where they stand."""
     plain = text.translate(_HALF_WIDTH)
     found = [(_iso(date), date.span()) for date in _DATE.finditer(plain)]
-    rest = _IDENTIFIER.sub(_blank_identifier, _DATE.sub(_blank, plain))
-    found += [(number, match.span()) for match in _QUANTITY.finditer(rest) if (number := _quantity(match))]
-    return sorted(found, key=lambda item: item[1])
+    return found, _DATE.sub(_blank, plain) if found else plain
+
+
+def _quantities(undated: str) -> list[tuple[str, Span]]:
+    rest = _IDENTIFIER.sub(_blank_identifier, undated) if _LETTER_AND_DIGIT.search(undated) else undated
+    return [(number, match.span()) for match in _QUANTITY.finditer(rest) if (number := _quantity(match))]
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -94,10 +113,10 @@ def _scaled(number: str, zeros: int) -> str:
     return f"{shifted}.{rest}" if rest else shifted
 
 
-def _names(text: str) -> set[str]:
+def _names(text: str, undated: str) -> set[str]:
     names = {next(filter(None, match.groups())) for match in _CHINESE_NAME.finditer(text)}
-    undated, chinese = _DATE.sub(_blank, text.translate(_HALF_WIDTH)), is_cjk(text)
-    words = [word for start, end in sentences(undated) for word in _sentence_words(undated, start, end)]
+    chinese = is_cjk(text)
+    words = [word for start, end in sentences(undated) for word in _sentence_words(undated[start:end], chinese)]
     inside = {folded for folded, writing in words if writing == "capital"}
     for folded, writing in words:
         if writing == "identifier" or folded in inside or (chinese and len(folded) > 1):
@@ -105,15 +124,19 @@ def _names(text: str) -> set[str]:
     return names
 
 
-def _sentence_words(text: str, start: int, end: int) -> Iterator[tuple[str, str]]:
-    """Yield the Latin words of a sentence, folded, each with how it is written: identifier, capital, first or plain."""
-    matches = list(_NAME.finditer(text, start, end))
-    shouted = sum(match[0].isupper() for match in matches) * 2 > len(matches) > 2
-    for position, match in enumerate(matches):
-        word = match[0]
+def _sentence_words(sentence: str, chinese: bool) -> Iterator[tuple[str, str]]:
+    """Yield the Latin words of a sentence, folded, each with how it is written: identifier, capital, first or plain.
+
+    Words in small letters are names in Chinese alone, and left out of other texts.
+    """
+    words: list[str] = _NAME.findall(sentence)
+    shouted = sum(map(str.isupper, words)) * 2 > len(words) > 2
+    for position, word in enumerate(words):
+        if (not chinese and word.islower() and word.isalpha()) or word[0].isdigit():
+            continue
         folded = _joined(word)
-        if not word[0].isdigit() and folded not in _NO_NAMES:
-            followed = position + 1 < len(matches) and matches[position + 1][0][:1].isupper()
+        if folded not in _NO_NAMES:
+            followed = position + 1 < len(words) and words[position + 1][:1].isupper()
             yield folded, _writing(word, position == 0 and not followed, shouted)
 
 

@@ -17,6 +17,7 @@ _COPULAS: Final = frozenset({"is", "was", "are", "were"})
 _VERBS: Final = _COPULAS | {"has", "have", "had", "will", "can", "did", "does"}
 _DENIAL_SHARE: Final = 0.6
 _SCOPE: Final = 5
+_RELATIVE: Final = frozenset(("that", "which", "who", "whose", "whoever"))
 _PRONOUNS: Final = frozenset({"it", "he", "she", "they", "its", "his", "her", "their", "the", "this"})
 
 
@@ -271,14 +272,16 @@ def _denied(denying: Sentence, stating: Sentence) -> bool:
 
 
 def _scope(sentence: Sentence) -> set[str]:
-    start = sentence.denials[0].end
-    clause = sentence.denials[0].clause
+    """The words that are denied; in a clause that says which one is meant ("a plot that is not worked"), the first."""
+    denial = sentence.denials[0]
+    start, clause = denial.end, denial.clause
+    before = [unit.key for unit in sentence.units if unit.end <= denial.start][-2:]
     following = [
         unit.key
         for unit in sentence.units
         if unit.start >= start and unit.clause == clause and unit.kind in ("word", "han", "name")
     ]
-    return set(following[:_SCOPE])
+    return set(following[: _SCOPE if _RELATIVE.isdisjoint(before) else 1])
 
 
 def _denied_span(denying: Sentence, stating: Sentence) -> tuple[int, int]:

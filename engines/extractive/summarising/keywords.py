@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from agentic_memory_bank.tools.text.names import names_and_numbers
+from agentic_memory_bank.tools.text.names import marks
 from agentic_memory_bank.tools.text.patterns import lazy_pattern
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import STOP_WORDS, tokenize
@@ -106,7 +106,7 @@ def _covers(terms: Sequence[str], other: Sequence[str]) -> bool:
 
 def _candidates(text: str) -> dict[tuple[str, ...], _Candidate]:
     """Collect candidates by their index terms, so that forms of one word count together."""
-    names = {name.casefold() for name in names_and_numbers(text)}
+    names = {name.casefold() for name in marks(text)}
     found: dict[tuple[str, ...], _Candidate] = {}
     for start, end in sentences(text):
         for surface, offset, kind in _spoken(text, start, end, names):

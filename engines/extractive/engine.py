@@ -34,10 +34,11 @@ from agentic_memory_bank.engines.base import (
 )
 from agentic_memory_bank.engines.extractive.answering import quoting
 from agentic_memory_bank.engines.extractive.comparing import corroboration, documents
-from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare_all, told
+from agentic_memory_bank.engines.extractive.comparing.comparison import Comparison, compare_all, may_say_the_same, told
 from agentic_memory_bank.engines.extractive.reading.statements import read
 from agentic_memory_bank.engines.extractive.reading.values import values_of
 from agentic_memory_bank.engines.extractive.summarising import segmentation, summary
+from agentic_memory_bank.engines.extractive.summarising.keywords import Rarity
 from agentic_memory_bank.engines.extractive.summarising.keywords import keywords as keywords_of
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.concurrency.long_work import with_progress
@@ -91,8 +92,8 @@ class ExtractiveEngine:
 
     def structure(self, topics: Sequence[TopicText]) -> list[TopicSummary]:
         """Summarise each topic by its central sentences; what is rare in the whole input weighs more."""
-        background = Counter(term for topic in topics for term in set(tokenize(topic.text)))
-        return [_structured(topic.text, background) for topic in with_progress(topics, "summarised")]
+        rarity = Rarity(Counter(term for topic in topics for term in set(tokenize(topic.text))))
+        return [_structured(topic.text, rarity) for topic in with_progress(topics, "summarised")]
 
     def find_conflicts(self, pairings: Sequence[Pairing]) -> list[Relation]:
         """Compare each pair of raw texts: a changed number, date, name or negation on one subject; or the same."""
@@ -166,10 +167,10 @@ class ExtractiveEngine:
             return np.zeros((len(texts), self._encoder.dimension or 1), dtype=np.float32)
 
 
-def _structured(text: str, background: Mapping[str, int]) -> TopicSummary:
+def _structured(text: str, rarity: Rarity) -> TopicSummary:
     spans = sentences(text)
-    named = keywords_of(text, limit=KEYWORDS, background=background)
-    chosen = summary.summarize(text, spans, background=background, ratio=SUMMARY_SHARE)
+    named = keywords_of(text, limit=KEYWORDS, rarity=rarity)
+    chosen = summary.summarize(text, spans, rarity=rarity, ratio=SUMMARY_SHARE)
     context = summary.context(text, spans, named)
     return TopicSummary(_joined(text, chosen), context, tuple(named))
 
@@ -184,13 +185,17 @@ def _relations(fresh: MemoryView, existing: MemoryView, cosine: float) -> list[R
     Notes of a few sentences are about one thing and are compared as they are; in documents, a statement is about what
     its place says it is about.
     """
-    all_found = compare_all(fresh.text, existing.text, cosine)
     if _are_notes(fresh, existing):
-        return [relation for found in all_found for relation in _relation(fresh, existing, found)]
-    found = all_found[0]
-    clashing = list(_contradictions(fresh, existing))
+        return [
+            one for found in compare_all(fresh.text, existing.text, cosine) for one in _relation(fresh, existing, found)
+        ]
+    if clashing := list(_contradictions(fresh, existing)):
+        return clashing
     two_languages = is_cjk(fresh.text) != is_cjk(existing.text)  # shared names and values tell what both are about
-    return clashing or (_relation(fresh, existing, found) if two_languages or found.relation == "merge" else [])
+    if not two_languages and not may_say_the_same(fresh.text, existing.text, cosine):
+        return []
+    found = compare_all(fresh.text, existing.text, cosine)[0]
+    return _relation(fresh, existing, found) if two_languages or found.relation == "merge" else []
 
 
 def _are_notes(fresh: MemoryView, existing: MemoryView) -> bool:

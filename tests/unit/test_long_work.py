@@ -76,11 +76,11 @@ async def test_a_task_that_is_cancelled_leaves_no_stage_computing(
     loop = asyncio.get_running_loop()
     real = engine._structured  # pyright: ignore[reportPrivateUsage]
 
-    def slow(text: str, background: Any) -> Any:
+    def slow(text: str, rarity: Any) -> Any:
         done.append(text)
         loop.call_soon_threadsafe(begun.set)
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(10)
-        return real(text, background)
+        return real(text, rarity)
 
     monkeypatch.setattr(engine, "_structured", slow)
     graph = build_memory_bank(embeddings=HashEmbeddings(), clock=TickingClock())

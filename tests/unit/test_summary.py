@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.engines.extractive.summarising.keywords import MAX_KEYWORD, keywords
+from agentic_memory_bank.engines.extractive.summarising.keywords import MAX_KEYWORD, Rarity, keywords
 from agentic_memory_bank.engines.extractive.summarising.summary import MAX_CONTEXT, context, summarize
 from agentic_memory_bank.tools.text.sentences import sentences
 from agentic_memory_bank.tools.text.terms import tokenize
@@ -109,7 +109,7 @@ def test_chinese_keywords_are_words_not_pairs_of_characters() -> None:
 def test_what_stands_in_every_text_is_a_weaker_keyword() -> None:
     text = "Turbine and bearing failed. Turbine and bearing were replaced."
     background = Counter({term: 500 for term in tokenize("turbine")})
-    assert keywords(text, limit=1, background=background) == ["bearing"]
+    assert keywords(text, limit=1, rarity=Rarity(background)) == ["bearing"]
 
 
 def test_keywords_are_limited_in_number_and_length() -> None:

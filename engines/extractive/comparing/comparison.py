@@ -24,7 +24,7 @@ from agentic_memory_bank.engines.extractive.comparing.slots import denial_clash,
 from agentic_memory_bank.engines.extractive.reading import lexicon
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, Unit, sentences_of, value_key
 from agentic_memory_bank.engines.extractive.reading.values import comparable
-from agentic_memory_bank.tools.text.cleaning import is_cjk
+from agentic_memory_bank.tools.text.cleaning import CJK_RUN, is_cjk
 from agentic_memory_bank.tools.text.terms import MAX_TERM
 
 Relation = Literal["conflict", "merge", "none"]
@@ -96,6 +96,14 @@ def compare_all(
         found = compare_all(b, a, cosine, merge_cosine=merge_cosine, merge_share=merge_share)
         return [_mirrored(one) for one in found]
     return _compared(a, b, cosine, merge_cosine, merge_share)
+
+
+def may_say_the_same(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8) -> bool:
+    """Whether `compare_all` can find that two texts say the same at all: told at once, where their vectors exclude it.
+
+    Chinese texts may say the same whatever their vectors are.
+    """
+    return cosine >= merge_cosine or CJK_RUN.search(a + b) is not None or a.split() == b.split()
 
 
 def _compared(a: str, b: str, cosine: float, merge_cosine: float, merge_share: float) -> list[Comparison]:

@@ -23,9 +23,13 @@ _PHRASE: Final = 1.3
 
 
 class Rarity:
-    """Weighs terms: the fewer texts of the input one stands in, the more; 0.7 at least."""
+    """Weighs terms: the fewer texts of the input one stands in, the more; 0.7 at least.
 
-    def __init__(self, background: Mapping[str, int] | None) -> None:
+    Args:
+        background: In how many texts of the whole input each index term stands; without it all are equally rare.
+    """
+
+    def __init__(self, background: Mapping[str, int] | None = None) -> None:
         self._background = background or {}
         self._texts = max(self._background.values(), default=1)
 
@@ -75,18 +79,18 @@ class _Candidate:
         return self.written.total()
 
 
-def keywords(text: str, *, limit: int = 8, background: Mapping[str, int] | None = None) -> list[str]:
+def keywords(text: str, *, limit: int = 8, rarity: Rarity | None = None) -> list[str]:
     """Name what a text is about: names, identifiers, frequent content words and short phrases, as they stand in it.
 
     Args:
         text: English, Chinese, or both.
         limit: The most that are returned.
-        background: In how many texts of the whole input each index term stands.
+        rarity: What terms weigh in the whole input.
 
     Returns:
         The keywords, the weightiest first; fewer where the text has no more, none for a blank one.
     """
-    rarity = Rarity(background)
+    rarity = rarity or Rarity()
     found = _candidates(text)
     weights = {
         terms: candidate.count**0.75 * rarity.of_all(terms) * candidate.kind for terms, candidate in found.items()

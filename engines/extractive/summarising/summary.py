@@ -50,7 +50,7 @@ def summarize(
     text: str,
     sentences: Sequence[Span],
     *,
-    background: Mapping[str, int] | None = None,
+    rarity: Rarity | None = None,
     ratio: float = 0.4,
     max_tokens: int = 220,
 ) -> list[Span]:
@@ -59,7 +59,7 @@ def summarize(
     Args:
         text: The whole text.
         sentences: The spans of its sentences, in order.
-        background: In how many texts of the whole input each index term stands; without it all are equally rare.
+        rarity: What terms weigh in the whole input. Default: all the same.
         ratio: The share of the text to aim at, in tokens.
         max_tokens: Largest summary, in estimated tokens; one or two sentences, or one where all are longer, exceed it.
 
@@ -73,7 +73,7 @@ def summarize(
     stated = stated[:_MOST_SENTENCES]
     total = sum(row.tokens for row in stated)
     budget = _SummaryLength(*(min(share * total, max_tokens) for share in (_LEAST, ratio, _MOST)))
-    return sorted(row.span for row in _chosen(stated, _weights(stated, background), budget))
+    return sorted(row.span for row in _chosen(stated, _weights(stated, rarity or Rarity()), budget))
 
 
 _FACTS: Final = re.compile(
@@ -115,9 +115,8 @@ class _SummaryLength:
     most: float
 
 
-def _weights(rows: Iterable[_WeighedSentence], background: Mapping[str, int] | None) -> dict[str, float]:
+def _weights(rows: Iterable[_WeighedSentence], rarity: Rarity) -> dict[str, float]:
     frequency = Counter(term for row in rows for term in sorted(row.terms))
-    rarity = Rarity(background)
     return {term: (1 + math.log(count)) * rarity.of(term) for term, count in frequency.items()}
 
 

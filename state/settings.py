@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Sensitive = Literal["health", "religion", "politics", "sexuality"]
 """Topics that can be left out of memories."""
-EmbeddingBackend = Literal["onnx", "pytorch"]
+EmbeddingBackend = Literal["onnx", "openvino", "pytorch"]
 """What runs all-MiniLM-L6-v2. Its vectors are the same; PyTorch takes seconds to load, and any other model needs it."""
 
 
@@ -365,7 +365,8 @@ class Settings(ModelTable):
         default=None, ge=1, le=1_024, description="Cores that the local embedding model uses at most. Empty: all."
     )
     embedding_backend: EmbeddingBackend = Field(
-        default="onnx", description="What runs all-MiniLM-L6-v2; any other local model runs in PyTorch."
+        default="onnx",
+        description="What runs all-MiniLM-L6-v2: `openvino`, an extra, is faster. Others need PyTorch.",
     )
 
     @classmethod

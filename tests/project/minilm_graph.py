@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from onnx import ModelProto, TensorProto, helper
 
-from agentic_memory_bank.tools.embeddings.minilm import DIMENSION, LAYERS
+from agentic_memory_bank.tools.embeddings.sessions import DIMENSION, LAYERS
 
 PLACE: Final = Path(__file__).parents[2] / "tools" / "embeddings" / "minilm.onnx"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAME = "agentic_memory_bank"
-OPTIONAL = ("deepagents", "networkx", "pandas", "mcp", "metrics", "milvus", "postgres", "server", "torch")
+OPTIONAL = ("deepagents", "networkx", "pandas", "mcp", "metrics", "milvus", "postgres", "openvino", "server", "torch")
 """The extras of which a module of the package may be all there is: it is loaded by those who have installed them."""
 NOT_PACKED = {"tests", "benchmarks", "notebooks", "examples", "docs", "build", "dist"}
 

@@ -1,6 +1,7 @@
 """Vectors: what is encoded, remembered, refused, and never cut in silence."""
 
 import hashlib
+import itertools
 import os
 import sqlite3
 import stat
@@ -8,8 +9,10 @@ import subprocess
 import sys
 import threading
 import warnings
+from asyncio import CancelledError
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from agentic_memory_bank.state.errors import EmbeddingError
-from agentic_memory_bank.tools.embeddings import minilm, models, weights, windows
+from agentic_memory_bank.tools.embeddings import minilm, models, sessions, weights, windows
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
 from agentic_memory_bank.tools.embeddings.hashing import HashEmbeddings
 from agentic_memory_bank.tools.embeddings.minilm import MiniLM
@@ -518,6 +521,87 @@ def test_the_default_model_makes_the_vectors_that_sentence_transformers_makes_of
 
 
 @pytest.mark.model
+def test_openvino_makes_vectors_and_judges_answers_as_onnx_runtime_does() -> None:
+    texts = [
+        "The lift carries eight people.",
+        "A lift for eight.",
+        "Rain is due.",
+        "今天的会议改到周五。",
+        "word " * 700,
+    ]
+    ours, theirs = LocalEmbeddings(), LocalEmbeddings(backend="openvino")
+
+    made, found = ours.encode(texts), theirs.encode(texts)
+
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(found @ found.T, made @ made.T, atol=5e-3)
+    asked = "How many people does the lift carry?"
+    np.testing.assert_allclose(theirs.answers(asked, texts[:3]), ours.answers(asked, texts[:3]), atol=0.2)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_many_texts_have_the_vectors_that_each_has_alone(backend: Any) -> None:
+    model = LocalEmbeddings(backend=backend, threads=2)
+    texts = [f"Lift {n} carries {n % 12} people up to floor {n % 31}." for n in range(300)]
+
+    together = model.encode(texts)
+
+    alone = np.concatenate([model.encode([text]) for text in texts[::30]])
+    np.testing.assert_allclose(np.sum(together[::30] * alone, axis=1), 1, atol=2e-4)
+
+
+@pytest.mark.model
+def test_where_nobody_waits_any_more_no_further_batch_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, go_on, begun = MiniLM(weights.default_folder(), threads=2), threading.Event(), list[int]()
+    real, numbers = model._session_of_many, itertools.count()
+
+    def session(*given: Any) -> Any:
+        begun.append(number := next(numbers))
+        assert number == 0 or go_on.wait(60)
+        return real(*given)
+
+    def gone() -> None:
+        raise CancelledError
+
+    model.__dict__["_session_of_many"] = session
+    monkeypatch.setattr(minilm, "check_waited_for", gone)
+    texts = [f"Lift {n} carries {n % 12} people. " * 12 for n in range(200)]
+
+    with pytest.raises(CancelledError):
+        model.encode(texts)
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("embedding"):
+            thread.join()
+
+    assert len(begun) <= 3
+
+
+@pytest.mark.model
+def test_openvino_that_is_not_installed_is_an_error_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "find_spec", lambda _: None)
+
+    with pytest.raises(EmbeddingError, match=r"agentic-memory-bank\[openvino\]"):
+        LocalEmbeddings(backend="openvino").encode(["one"])
+
+
+@pytest.mark.model
+def test_openvino_tells_nobody_that_it_is_imported(tmp_path: Path) -> None:
+    program = """
+import sys
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
+LocalEmbeddings(backend="openvino").encode(["one"])
+assert "openvino" in sys.modules
+assert not [name for name in sys.modules if name.startswith("openvino_telemetry")]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "HOME": str(tmp_path)})
+
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.model
 def test_the_default_model_loads_no_pytorch_and_makes_the_same_bits_in_two_processes_that_begin_at_once(
     tmp_path: Path,
 ) -> None:
@@ -575,9 +659,9 @@ def test_the_model_runs_where_the_system_does_not_tell_which_cores_a_process_may
 def test_a_graph_of_the_model_that_is_half_there_is_an_error_of_ours(
     part: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = minilm._GRAPH.read_bytes()
+    whole = sessions._GRAPH.read_bytes()
     (tmp_path / "minilm.onnx").write_bytes(whole[: int(len(whole) * part)])
-    monkeypatch.setattr(minilm, "_GRAPH", tmp_path / "minilm.onnx")
+    monkeypatch.setattr(sessions, "_GRAPH", tmp_path / "minilm.onnx")
 
     with pytest.raises(EmbeddingError, match="cannot be loaded"):
         LocalEmbeddings().embed_query("x")

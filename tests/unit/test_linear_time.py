@@ -219,6 +219,9 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "engines.extractive.comparing.comparison.compare": lambda text: comparison.compare(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),
+    "engines.extractive.comparing.comparison.may_say_the_same": lambda text: comparison.may_say_the_same(
+        text, f"{text} ", 0.5
+    ),
     "engines.extractive.comparing.comparison.compare_all": lambda text: comparison.compare_all(
         text[: len(text) // 2], f"{text[: len(text) // 2]} not", 0.9
     ),

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from agentic_memory_bank.state.errors import EmbeddingError
 from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
-from agentic_memory_bank.tools.embeddings.minilm import MiniLM, session
+from agentic_memory_bank.tools.embeddings.minilm import MiniLM
+from agentic_memory_bank.tools.embeddings.sessions import session
 from agentic_memory_bank.tools.text.traditional import simplified
 
 FILE: Final = Path(__file__).with_name("answering.npz")
@@ -41,7 +42,7 @@ class AnswerModel:
     """The model, ready to read. It is safe across threads, not across a fork.
 
     Args:
-        base: The default model: its tokenizer and what of its weights is not changed are shared.
+        base: The default model: its tokenizer, its runtime, and what of its weights is not changed are shared.
         threads: How many cores are used at most. Default: all this process may use.
 
     Raises:
@@ -55,7 +56,7 @@ class AnswerModel:
             self._head = changes["head"].astype(np.float32), float(changes["bias"])
             self._weights = changed(base.weights, changes)  # kept, since a session may read them where they are
         _glosses()
-        self._session = session(self._weights, threads)
+        self._session = session(self._weights, threads, base.runtime)
 
     def answers(self, question: str, texts: Sequence[str]) -> Logits:
         """How likely each text states what the question asks for, as the logarithm of the odds."""
@@ -81,8 +82,8 @@ class AnswerModel:
             segments[row, before:end] = 1
             mask[row, :end] = 1
         try:
-            (vectors,) = self._session.run(None, {"ids": ids, "segments": segments, "mask": mask})
-        except Exception as fault:  # ONNX Runtime has errors of its own, for a lack of memory too
+            vectors = self._session(ids, segments, mask)
+        except Exception as fault:  # what multiplies has errors of its own, for a lack of memory too
             raise EmbeddingError(f"The embedding model could not read ({fault}). Check its memory.") from fault
         weights, bias = self._head
         return vectors @ weights + bias

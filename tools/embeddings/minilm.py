@@ -1,20 +1,24 @@
-"""all-MiniLM-L6-v2 in ONNX Runtime: its own weights behind the graph that comes with this package, without PyTorch.
+"""all-MiniLM-L6-v2 without PyTorch: its own weights in ONNX Runtime or OpenVINO, behind a graph that is ours.
 
-The graph, `minilm.onnx`, holds no weights; tests/project/minilm_graph.py writes it. The weights are read from the
-model's `model.safetensors` when a session begins, so nothing is made, cached or left behind on disk.
+The weights are read from the model's `model.safetensors` when a session begins, so nothing is made, cached or left
+behind on disk.
 """
 
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
+from agentic_memory_bank.tools.embeddings.sessions import DIMENSION, LAYERS, Runtime, Session, cores, session
 from agentic_memory_bank.tools.embeddings.windows import Vectors, by_pieces, in_parts
 
 if TYPE_CHECKING:
@@ -22,9 +26,6 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final = "model.safetensors"
 TOKENIZER: Final = "tokenizer.json"
-LAYERS: Final = 6
-
-DIMENSION: Final = 384
 EMBEDDINGS: Final = {
     "words": "word_embeddings.weight",
     "positions": "position_embeddings.weight",
@@ -49,11 +50,12 @@ LAYER: Final = {
 }
 """The same of each layer, behind `encoder.layer.<number>.`; several of them stand side by side in one matrix."""
 
-_GRAPH: Final = Path(__file__).with_name("minilm.onnx")
 _WINDOW: Final = 256
 """Word pieces that the model reads, its two marks among them, where its folder says nothing else."""
 _BATCH_PIECES: Final = 512
 """Word pieces of one batch, padding among them: what more of them compute does not stay in a processor's cache."""
+_MANY: Final = 8
+"""Batches from which on each core takes its own: two that share one wait for each other at every step of it."""
 _MOST_PIECES: Final = 512
 """The model has no positions beyond."""
 
@@ -72,12 +74,14 @@ class MiniLM:
 
     Args:
         threads: How many cores are used at most. Default: all this process may use.
+        runtime: What multiplies.
 
     Raises:
+        EmbeddingError: OpenVINO is not installed.
         OSError: A file cannot be read.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, threads: int | None = None, runtime: Runtime = "onnx") -> None:
         from tokenizers import Tokenizer
 
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains whenever the process forks
@@ -87,7 +91,14 @@ class MiniLM:
         self._first, self._last = self.tokenizer.encode("").ids
         self._window = _window(folder) - 2
         self.weights: Final = _weights(folder / WEIGHTS)
-        self._session = session(self.weights, threads)
+        self.runtime: Final = runtime
+        self._threads = threads or cores()
+        self._session = session(self.weights, threads, runtime)
+
+    @cached_property
+    def _session_of_many(self) -> Session:
+        """For as many callers as there are cores, each on its own."""
+        return self._session if self.runtime == "openvino" else session(self.weights, 1, self.runtime)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, (texts x 384); a text longer than the window is encoded in parts."""
@@ -103,21 +114,33 @@ class MiniLM:
         return [Piece(ids[bisect_left(first, a) : bisect_left(first, b)][: self._window], b - a) for a, b in cuts]
 
     def _encoded(self, pieces: Sequence[Piece]) -> Vectors:
-        """Encode pieces of one length together, so that little is padded."""
+        """Encode pieces of one length together, so that little is padded; of many batches each core takes its own."""
         vectors = np.empty((len(pieces), DIMENSION), dtype=np.float32)
-        for batch in _batches(pieces):
-            check_waited_for()
-            vectors[batch] = self._run([pieces[place].ids for place in batch])
+        batches = list(_batches(pieces))
+        with closing(self._made(batches, pieces)) as each:
+            for batch, made in zip(batches, each, strict=True):
+                check_waited_for()
+                vectors[batch] = made
         return vectors
 
-    def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
+    def _made(self, batches: Sequence[Sequence[int]], pieces: Sequence[Piece]) -> Generator[Vectors]:
+        of_batches = ([pieces[place].ids for place in batch] for batch in batches)
+        if self._threads == 1 or len(batches) < _MANY:
+            yield from (self._run(self._session, batch) for batch in of_batches)
+            return
+        pool = ThreadPoolExecutor(self._threads, "embedding")
+        try:
+            yield from pool.map(partial(self._run, self._session_of_many), of_batches)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, session: Session, batch: Sequence[Sequence[int]]) -> Vectors:
         ids = np.zeros((len(batch), max(map(len, batch)) + 2), dtype=np.int32)
         mask = np.zeros_like(ids)
         for row, piece in enumerate(batch):
             ids[row, : len(piece) + 2] = (self._first, *piece, self._last)
             mask[row, : len(piece) + 2] = 1
-        (vectors,) = self._session.run(None, {"ids": ids, "segments": np.zeros_like(ids), "mask": mask})
-        return vectors
+        return session(ids, np.zeros_like(ids), mask)
 
 
 def _window(folder: Path) -> int:
@@ -137,27 +160,6 @@ def _batches(pieces: Sequence[Piece]) -> Iterator[list[int]]:
         batch.append(place)
     if batch:
         yield batch
-
-
-def _cores() -> int:
-    """How many cores this process may use; not every system tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def session(weights: Mapping[str, NDArray[np.float32]], threads: int | None) -> Any:
-    """Begin a session of ONNX Runtime over the graph with these weights."""
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else it gives this machine an id, and tells its makers of use
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or _cores()
-    options.add_session_config_entry(
-        "session.intra_op.allow_spinning", "0"
-    )  # waiting threads leave the cores to others
-    options.log_severity_level = 3
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in weights.values()]
-    options.add_external_initializers(list(weights), values)
-    return onnxruntime.InferenceSession(_GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def _weights(file: Path) -> dict[str, NDArray[np.float32]]:

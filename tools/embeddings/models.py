@@ -18,6 +18,7 @@ from agentic_memory_bank.state.settings import EmbeddingBackend as Backend
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings import minilm
 from agentic_memory_bank.tools.embeddings.answering import AnswerModel
+from agentic_memory_bank.tools.embeddings.sessions import Runtime
 from agentic_memory_bank.tools.embeddings.weights import MODEL, default_folder, from_hub, given_folder, name_of
 from agentic_memory_bank.tools.embeddings.windows import Vectors
 
@@ -85,8 +86,9 @@ class LocalModel(Protocol):
 class LocalEmbeddings(Embeddings):
     """A sentence-transformers model on the CPU, loaded at the first text and kept. Safe across threads and a fork.
 
-    all-MiniLM-L6-v2 runs in ONNX Runtime; PyTorch is loaded for any other model. A text longer than the model's window
-    is embedded in parts, cut at sentence ends or white space; its vector is the mean of theirs, weighted by length.
+    all-MiniLM-L6-v2 runs in ONNX Runtime or OpenVINO; PyTorch is loaded for any other model. A text longer than the
+    model's window is embedded in parts, cut at sentence ends or white space; its vector is the mean of theirs, weighted
+    by length.
     Loading sets `TOKENIZERS_PARALLELISM` to `false` unless it is set already: otherwise the tokenizer complains on
     stderr whenever the process forks.
 
@@ -94,7 +96,7 @@ class LocalEmbeddings(Embeddings):
         path: The folder of the model. Default: all-MiniLM-L6-v2, wherever it is.
         repository: The name of a model on the Hugging Face hub, in place of a folder.
         threads: How many cores it uses at most. Default: all this process may use.
-        backend: What runs all-MiniLM-L6-v2: ONNX Runtime, or PyTorch (sentence-transformers).
+        backend: What runs all-MiniLM-L6-v2: ONNX Runtime, OpenVINO, or PyTorch (sentence-transformers).
     """
 
     def __init__(
@@ -155,7 +157,7 @@ class LocalEmbeddings(Embeddings):
     def answers(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return of each text how likely it states what a question asks for, as the logarithm of the odds.
 
-        That is told by all-MiniLM-L6-v2 alone, and in ONNX Runtime.
+        That is told by all-MiniLM-L6-v2 alone, and never in PyTorch.
 
         Raises:
             EmbeddingError: The weights are not there or cannot be loaded, or the model failed.
@@ -168,6 +170,10 @@ class LocalEmbeddings(Embeddings):
     def can_answer(self) -> bool:
         """Ask whether `answers` tells at once: what it reads with is in memory, or cannot be loaded."""
         return self._answering is not None or self._cannot_answer is not None
+
+    @property
+    def _runtime(self) -> Runtime:
+        return "openvino" if self._backend == "openvino" else "onnx"
 
     def _load_answering(self) -> AnswerModel:
         """Load what `answers` reads with; once it could not be loaded, it is not tried again. Raises as `answers`."""
@@ -185,7 +191,7 @@ class LocalEmbeddings(Embeddings):
 
     def _answer_model_in(self, folder: Path) -> AnswerModel:
         known = self._loaded
-        base = known if isinstance(known, minilm.MiniLM) else minilm.MiniLM(folder, self._threads)
+        base = known if isinstance(known, minilm.MiniLM) else minilm.MiniLM(folder, self._threads, self._runtime)
         return AnswerModel(base, self._threads)
 
     def _load(self) -> LocalModel:
@@ -213,8 +219,9 @@ class LocalEmbeddings(Embeddings):
         return from_hub(self._repository) if self._repository else default_folder()
 
     def _model_in(self, folder: Path) -> LocalModel:
-        if self._backend == "onnx" and (folder / minilm.TOKENIZER).is_file() and name_of(folder) == MODEL:
-            return minilm.MiniLM(folder, self._threads)
+        is_default = (folder / minilm.TOKENIZER).is_file() and name_of(folder) == MODEL
+        if self._backend != "pytorch" and is_default:
+            return minilm.MiniLM(folder, self._threads, self._runtime)
         if any(find_spec(package) is None for package in ("torch", "sentence_transformers")):
             raise EmbeddingError(
                 f"The embedding model in {folder} runs in PyTorch, which is not installed. Install it with "

@@ -554,8 +554,8 @@ def test_many_texts_have_the_vectors_that_each_has_alone(backend: Any) -> None:
 
 @pytest.mark.model
 def test_where_nobody_waits_any_more_no_further_batch_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, go_on, begun = MiniLM(weights.default_folder(), threads=2), threading.Event(), list[int]()
-    real, numbers = model._session_of_many, itertools.count()
+    model, go_on, begun = MiniLM(weights.default_folder(), 2, "openvino"), threading.Event(), list[int]()
+    real, numbers = model._session, itertools.count()
 
     def session(*given: Any) -> Any:
         begun.append(number := next(numbers))
@@ -565,7 +565,7 @@ def test_where_nobody_waits_any_more_no_further_batch_is_begun(monkeypatch: pyte
     def gone() -> None:
         raise CancelledError
 
-    model.__dict__["_session_of_many"] = session
+    monkeypatch.setattr(model, "_session", session)
     monkeypatch.setattr(minilm, "check_waited_for", gone)
     texts = [f"Lift {n} carries {n % 12} people. " * 12 for n in range(200)]
 

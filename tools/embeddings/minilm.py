@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentic_memory_bank.tools.concurrency.waiting import check_waited_for
-from agentic_memory_bank.tools.embeddings.sessions import DIMENSION, LAYERS, Runtime, Session, cores, session
+from agentic_memory_bank.tools.embeddings.sessions import DIMENSION, LAYERS, Runtime, cores, session
 from agentic_memory_bank.tools.embeddings.windows import Vectors, by_pieces, in_parts
 
 if TYPE_CHECKING:
@@ -54,8 +53,6 @@ _WINDOW: Final = 256
 """Word pieces that the model reads, its two marks among them, where its folder says nothing else."""
 _BATCH_PIECES: Final = 512
 """Word pieces of one batch, padding among them: what more of them compute does not stay in a processor's cache."""
-_MANY: Final = 8
-"""Batches from which on each core takes its own: two that share one wait for each other at every step of it."""
 _MOST_PIECES: Final = 512
 """The model has no positions beyond."""
 
@@ -92,13 +89,8 @@ class MiniLM:
         self._window = _window(folder) - 2
         self.weights: Final = _weights(folder / WEIGHTS)
         self.runtime: Final = runtime
-        self._threads = threads or cores()
         self._session = session(self.weights, threads, runtime)
-
-    @cached_property
-    def _session_of_many(self) -> Session:
-        """For as many callers as there are cores, each on its own."""
-        return self._session if self.runtime == "openvino" else session(self.weights, 1, self.runtime)
+        self._callers = (threads or cores()) if runtime == "openvino" else 1
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, (texts x 384); a text longer than the window is encoded in parts."""
@@ -114,7 +106,7 @@ class MiniLM:
         return [Piece(ids[bisect_left(first, a) : bisect_left(first, b)][: self._window], b - a) for a, b in cuts]
 
     def _encoded(self, pieces: Sequence[Piece]) -> Vectors:
-        """Encode pieces of one length together, so that little is padded; of many batches each core takes its own."""
+        """Encode pieces of one length together, so that little is padded."""
         vectors = np.empty((len(pieces), DIMENSION), dtype=np.float32)
         batches = list(_batches(pieces))
         with closing(self._made(batches, pieces)) as each:
@@ -124,23 +116,24 @@ class MiniLM:
         return vectors
 
     def _made(self, batches: Sequence[Sequence[int]], pieces: Sequence[Piece]) -> Generator[Vectors]:
+        """The vectors of each batch in turn; where calls have a core each, of as many batches at a time."""
         of_batches = ([pieces[place].ids for place in batch] for batch in batches)
-        if self._threads == 1 or len(batches) < _MANY:
-            yield from (self._run(self._session, batch) for batch in of_batches)
+        if self._callers == 1 or len(batches) < 2:
+            yield from map(self._run, of_batches)
             return
-        pool = ThreadPoolExecutor(self._threads, "embedding")
+        pool = ThreadPoolExecutor(self._callers, "embedding")
         try:
-            yield from pool.map(partial(self._run, self._session_of_many), of_batches)
+            yield from pool.map(self._run, of_batches)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, session: Session, batch: Sequence[Sequence[int]]) -> Vectors:
+    def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
         ids = np.zeros((len(batch), max(map(len, batch)) + 2), dtype=np.int32)
         mask = np.zeros_like(ids)
         for row, piece in enumerate(batch):
             ids[row, : len(piece) + 2] = (self._first, *piece, self._last)
             mask[row, : len(piece) + 2] = 1
-        return session(ids, np.zeros_like(ids), mask)
+        return self._session(ids, np.zeros_like(ids), mask)
 
 
 def _window(folder: Path) -> int:

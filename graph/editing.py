@@ -16,7 +16,7 @@ from agentic_memory_bank.state.errors import InputError
 from agentic_memory_bank.state.insight_doc import InsightDoc, InsightEdit
 from agentic_memory_bank.state.interaction_tree import InteractionTree, TreeEdit
 from agentic_memory_bank.state.memory_bank import MemoryBankFields, MemoryBankInput
-from agentic_memory_bank.state.query_graph import GraphEdit, QueryGraph, apply_graph_edits, memory_text
+from agentic_memory_bank.state.query_graph import GraphEdit, MemoryNode, QueryGraph, apply_graph_edits
 from agentic_memory_bank.tools.text.cleaning import checked_text
 
 _WHOLE: Final = "__overwrite__"
@@ -209,11 +209,16 @@ def _graph(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]
             )
     kept = {
         node_id: {**node, "embedding": None}
-        if node_id in before and memory_text(node) != memory_text(before[node_id])
+        if node_id in before and _embedded(node) != _embedded(before[node_id])
         else node
         for node_id, node in nodes.items()
     }
     return {"conflicts": {}, "judged": {}, **given, "nodes": kept, "related": related}
+
+
+def _embedded(node: MemoryNode) -> tuple[object, ...]:
+    """What the vector of a memory is made of."""
+    return node["anchors"], node["summary"], node["context"], node["keywords"]
 
 
 def _tree_edits(given: Mapping[str, Any], known: Mapping[str, Any]) -> list[TreeEdit]:

@@ -39,7 +39,7 @@ class MemoryNode(TypedDict):
     """One sentence: what this memory is about."""
     keywords: list[str]
     embedding: str | None
-    """The key of its vector: of its raw text, and of what it says in other words; the vector is kept outside."""
+    """A fingerprint of what its vector is made of: its raw text, and what it says in other words."""
     created_at: str
     anchors: list[Anchor]
     provenance: Provenance

@@ -50,14 +50,11 @@ def unjudged_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: 
     """The candidate pairs about which neither conflict nor merge was asked yet."""
     graph = state["query_graph"]
     nodes, judged = graph["nodes"], graph.get("judged", {})
-    pairings: list[Pairing] = []
-    for fresh_id, candidate_ids in state["candidates"].items():
-        (fresh,) = memory_views(state, [fresh_id])
-        asked = [c for c in candidate_ids if pair_key(nodes[fresh_id], nodes[c]) not in judged]
-        if asked:
-            cosines = deps.cosines(state, runtime, fresh_id, asked)
-            pairings.append(Pairing(fresh, memory_views(state, asked), cosines))
-    return pairings
+    asked = {
+        fresh_id: [c for c in candidate_ids if pair_key(nodes[fresh_id], nodes[c]) not in judged]
+        for fresh_id, candidate_ids in state["candidates"].items()
+    }
+    return deps.pairings(state, runtime, asked)
 
 
 def _pairs(pairings: Sequence[Pairing]) -> list[tuple[str, str]]:

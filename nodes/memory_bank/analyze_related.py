@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from agentic_memory_bank.engines.base import Link, Pairing, Refresh
 from agentic_memory_bank.nodes.memory_bank.deps import BankDeps
-from agentic_memory_bank.nodes.memory_bank.views import memory_views, pair_key
+from agentic_memory_bank.nodes.memory_bank.views import pair_key
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.memory_bank import MemoryBankState, MemoryBankUpdate
 from agentic_memory_bank.state.query_graph import Judgement
@@ -34,14 +34,13 @@ def clear_pairings(state: MemoryBankState, runtime: Runtime[Settings], deps: Ban
     """The candidate pairs that are neither conflict nor merge."""
     graph = state["query_graph"]
     nodes, judged = graph["nodes"], graph.get("judged", {})
-    pairings: list[Pairing] = []
-    for fresh_id, candidate_ids in state["candidates"].items():
-        clear = [c for c in candidate_ids if c in nodes and judged.get(pair_key(nodes[fresh_id], nodes[c])) == "clear"]
-        if clear:
-            (fresh,) = memory_views(state, [fresh_id])
-            cosines = deps.cosines(state, runtime, fresh_id, clear)
-            pairings.append(Pairing(fresh, memory_views(state, clear), cosines))
-    return pairings
+    clear = {
+        fresh_id: [
+            c for c in candidate_ids if c in nodes and judged.get(pair_key(nodes[fresh_id], nodes[c])) == "clear"
+        ]
+        for fresh_id, candidate_ids in state["candidates"].items()
+    }
+    return deps.pairings(state, runtime, clear)
 
 
 def _updates(links: Sequence[Link]) -> dict[str, Refresh]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from agentic_memory_bank.engines.base import Engine, Refresh
+from agentic_memory_bank.engines.base import Engine, Pairing, Refresh
 from agentic_memory_bank.nodes.deps import EngineDeps
 from agentic_memory_bank.nodes.executors import Executor, Report
+from agentic_memory_bank.nodes.memory_bank.views import memory_views
 from agentic_memory_bank.state import query_graph
 from agentic_memory_bank.state.interaction_tree import Anchor, InteractionTree
 from agentic_memory_bank.state.memory_bank import MemoryBankState
@@ -123,10 +124,22 @@ class BankDeps(EngineDeps[Engine]):
         return bool(self.tools) or any(tool.name == SEARCH for tool in web_tools(settings)[0])
 
     def cosines(
-        self, state: MemoryBankState, runtime: Runtime[Settings], node_id: str, others: Sequence[str]
-    ) -> tuple[float, ...]:
-        """Compare a memory with each of the others; zeros where there are no vectors to be had."""
-        return self.index(state, runtime).cosines(state["query_graph"], state["interaction_tree"], node_id, others)
+        self, state: MemoryBankState, runtime: Runtime[Settings], pairs: Mapping[str, Sequence[str]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Compare memories with others, by their ids; zeros where there are no vectors to be had."""
+        if not pairs:
+            return {}
+        return self.index(state, runtime).cosines(state["query_graph"], state["interaction_tree"], pairs)
+
+    def pairings(
+        self, state: MemoryBankState, runtime: Runtime[Settings], pairs: Mapping[str, Sequence[str]]
+    ) -> list[Pairing]:
+        """Make ready to be judged each memory that is paired with any others."""
+        cosines = self.cosines(state, runtime, {first: others for first, others in pairs.items() if others})
+        return [
+            Pairing(memory_views(state, [first])[0], memory_views(state, pairs[first]), found)
+            for first, found in cosines.items()
+        ]
 
     def vector_key(self, node: MemoryNode, tree: InteractionTree) -> str:
         """Name the vector of a memory by what it is made of."""

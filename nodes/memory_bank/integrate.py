@@ -31,10 +31,12 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps
     arrival = {node_id: position for position, node_id in enumerate(state["query_graph"]["nodes"])}
     asked = [_group(state, ids, conflict, arrival) for ids, conflict in work]
     made = contract.integrations(deps.engine.integrate(asked), asked) if asked else []
-    update = _Merging(state, runtime, deps, settled)
+    update = _Merging(state, deps, settled)
     done = [(group, said) for group, said in zip(asked, made, strict=True) if said]  # the others stay apart
+    members = [[memory.id for memory in group.memories] for group, _ in done]
+    cosines = deps.cosines(state, runtime, {first: others for first, *others in members})
     for group, said in done:
-        update.add(group, said)
+        update.add(group, said, cosines[group.memories[0].id])
     runtime.stream_writer({"stage": "integrate", "merged": len(done)})
     return update.finish()
 
@@ -42,17 +44,15 @@ def integrate(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps
 class _Merging:
     """Collects the edits of one pass: memories merged, neighbours refreshed, events noted."""
 
-    def __init__(
-        self, state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps, settled: Conflict | None
-    ) -> None:
-        self._state, self._runtime, self._deps, self._settled = state, runtime, deps, settled
+    def __init__(self, state: MemoryBankState, deps: BankDeps, settled: Conflict | None) -> None:
+        self._state, self._deps, self._settled = state, deps, settled
         self._graph: list[GraphEdit] = [query_graph.settle(settled)] if settled else []
         self._tree: list[interaction_tree.TreeEdit] = []
         self._gone: set[str] = set()
         self._fresh: list[str] = list(settled["nodes"]) if settled else []
 
-    def add(self, group: MergeGroup, said: Integration) -> None:
-        """Merge one group."""
+    def add(self, group: MergeGroup, said: Integration, cosines: Sequence[float]) -> None:
+        """Merge one group, whose first member was compared with the others."""
         ids = [m.id for m in group.memories]
         node = _merged(self._state, ids, said)
         inherited = {n.id for n in group.neighbours}
@@ -66,7 +66,7 @@ class _Merging:
             "description": said.description,
             "merge_strategy": _strategy(group),
         }
-        if any(cosines := self._deps.cosines(self._state, self._runtime, ids[0], ids[1:])):
+        if any(cosines):
             event["confidence"] = round(min(cosines), 2)
         self._tree.append(interaction_tree.merged(event))
         self._gone.update(ids)

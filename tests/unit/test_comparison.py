@@ -57,6 +57,8 @@ CONFLICTS = [
     ("name", "Alice was born in Berlin.", "Alice was born in Paris."),
     ("negation", "The API is stable.", "The API is not stable."),
     ("negation", "A boat that is not moored by night is fined.", "A boat that is moored by night is fined."),
+    ("negation", "The vet said that no immediate surgery is needed.", "The vet said that surgery is needed."),
+    ("negation", "Ben is the driver who did not take the ferry.", "Ben is the driver who took the ferry."),
     ("negation", "Dana agreed to be a judge of the final.", "Dana refused to be a judge of the final."),
     ("antonym", "The feature is enabled by default.", "The feature is disabled by default."),
     ("date", "ICML的投稿截止日期是8月15日。", "ICML的投稿截止日期已延期至8月30日。"),

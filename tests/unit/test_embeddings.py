@@ -580,6 +580,22 @@ def test_where_nobody_waits_any_more_no_further_batch_is_begun(monkeypatch: pyte
 
 
 @pytest.mark.model
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_a_thread_that_outlives_the_program_encodes_all_the_same(backend: str) -> None:
+    program = f"""
+import threading
+from agentic_memory_bank.tools.embeddings.models import LocalEmbeddings
+def work():
+    threading.main_thread().join()
+    print(LocalEmbeddings(backend="{backend}", threads=2).encode(["It rains in Porto. " * 9] * 40).shape)
+threading.Thread(target=work).start()
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    assert done.stdout.split() == ["(40,", "384)"]
+
+
+@pytest.mark.model
 def test_openvino_that_is_not_installed_is_an_error_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "find_spec", lambda _: None)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic_memory_bank.state.interaction_tree import InteractionTree
+from agentic_memory_bank.state.interaction_tree import InteractionTree, text_of
 from agentic_memory_bank.state.query_graph import QueryGraph
 from agentic_memory_bank.state.settings import Settings
 from agentic_memory_bank.tools.embeddings.encoder import Encoder
@@ -53,12 +53,57 @@ def test_memories_are_compared_by_the_mean_of_what_they_are_made_of() -> None:
     graph, tree = memories(said)
     index = MemoryIndex(Encoder(HashEmbeddings()))
 
-    bridge, lift, own = index.cosines(graph, tree, "long", ["bridge", "lift", "long"])
+    bridge, lift, own = index.cosines(graph, tree, {"long": ["bridge", "lift", "long"]})["long"]
 
     assert own == pytest.approx(1)
     assert bridge > lift > 0
     graph["nodes"]["blank"] = {**graph["nodes"]["lift"], "id": "blank", "summary": "", "anchors": []}
-    assert index.cosines(graph, tree, "long", ["blank"]) == (0.0,)
+    assert index.cosines(graph, tree, {"long": ["blank"]}) == {"long": (0.0,)}
+
+
+def test_an_index_that_lived_through_changes_compares_as_a_new_one() -> None:
+    said = {"a": "Ann signs the lease in Porto.", "b": "Bob repairs the roof in Porto.", "c": "The lease is signed."}
+    graph, tree = memories(said)
+    graph["nodes"]["a"] |= {
+        "anchors": [{"entry": id, "start": 0, "end": len(said[id])} for id in "ab"],
+        "summary": "A tenancy for Ann.",
+    }
+    index = MemoryIndex(Encoder(HashEmbeddings()))
+    before = index.cosines(graph, tree, {"a": ["c"]})
+
+    graph["nodes"]["a"] = {**graph["nodes"]["a"], "keywords": ["tenancy"]}
+    renamed = index.cosines(graph, tree, {"a": ["c"]})
+    left: InteractionTree = {"entries": {id: tree["entries"][id] for id in "ac"}}
+    forgotten = index.cosines(graph, left, {"a": ["c"]})
+
+    assert renamed == MemoryIndex(Encoder(HashEmbeddings())).cosines(graph, tree, {"a": ["c"]}) != before
+    assert forgotten == MemoryIndex(Encoder(HashEmbeddings())).cosines(graph, left, {"a": ["c"]}) != renamed
+    assert not any("roof" in text_of(left, anchor) for _, _, anchor in index.search_passages("roof", 5, Settings()))
+
+
+def test_a_memory_without_raw_text_is_found_by_whatever_it_says() -> None:
+    graph, tree = memories({"🎉": "a", "...": "b"})
+    for id in graph["nodes"]:
+        graph["nodes"][id] |= {"anchors": [], "summary": id}
+
+    assert [embedded_texts(node, tree) for node in graph["nodes"].values()] == [["🎉"], ["..."]]
+
+
+def test_memories_without_vectors_are_looked_at_once_for_all_that_is_compared() -> None:
+    class Down(HashEmbeddings):
+        asked = 0
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            Down.asked += 1
+            raise OSError
+
+    graph, tree = memories({f"n{n}": f"Lift {n} carries {n} people." for n in range(30)})
+    ids = list(graph["nodes"])
+
+    found = MemoryIndex(Encoder(Down())).cosines(graph, tree, {id: ids for id in ids})
+
+    assert set(found[ids[0]]) == {0.0}
+    assert Down.asked == 1
 
 
 def passage_index(texts: list[str], entry: str = "e") -> PassageIndex:

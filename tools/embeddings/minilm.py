@@ -7,9 +7,11 @@ behind on disk.
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Generator, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -121,11 +123,23 @@ class MiniLM:
         if self._callers == 1 or len(batches) < 2:
             yield from map(self._run, of_batches)
             return
-        pool = ThreadPoolExecutor(self._callers, "embedding")
+        pool, begun = ThreadPoolExecutor(self._callers, "embedding"), deque[Callable[[], Vectors]]()
         try:
-            yield from pool.map(self._run, of_batches)
+            for batch in of_batches:
+                begun.append(self._begun(pool, batch))
+                if len(begun) > 2 * self._callers:
+                    yield begun.popleft()()
+            while begun:
+                yield begun.popleft()()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _begun(self, pool: ThreadPoolExecutor, batch: Sequence[Sequence[int]]) -> Callable[[], Vectors]:
+        """Begin a batch; what returns its vectors."""
+        try:
+            return pool.submit(self._run, batch).result
+        except RuntimeError:  # the interpreter ends, and begins no thread for anybody
+            return partial(self._run, batch)
 
     def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
         ids = np.zeros((len(batch), max(map(len, batch)) + 2), dtype=np.int32)

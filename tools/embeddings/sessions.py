@@ -7,6 +7,7 @@ is put together here, of the same steps in its own operators, around weights of 
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -110,18 +111,23 @@ class _OpenVinoSession:
             self._free.put(request)
 
 
+_importing: Final = threading.Lock()
+
+
 @contextmanager
 def _untold() -> Iterator[None]:
     """Keep OpenVINO from telling its makers that it is imported, as it does by a package that it installs for that."""
     name = "openvino_telemetry"
-    is_imported = name in sys.modules
-    if not is_imported:
+    with _importing:
+        before = sys.modules.get(name)
         sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        if not is_imported:
-            del sys.modules[name]
+        try:
+            yield
+        finally:
+            if before is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = before
 
 
 class _Graph:

@@ -100,7 +100,7 @@ def _border(text: str, borders: list[int], middle: int, end: int) -> int:
 def mean_by_length(vectors: Vectors, lengths: Sequence[int]) -> Vectors:
     """The unit vector of a text: that of its only part, or the mean of those of its parts, weighted by length."""
     if len(vectors) == 1:
-        return vectors[0]
+        return vectors[0].copy()  # a row alone, not its whole batch
     mean = np.average(vectors.astype(np.float64), axis=0, weights=lengths)
     length = float(np.linalg.norm(mean))
     return np.asarray(mean / length if length > 0 else mean, dtype=np.float32)

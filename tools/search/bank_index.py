@@ -37,11 +37,14 @@ NEIGHBOUR_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _IndexedMemory:
-    """What the indexes hold of one memory; `key` tells whether it is still true."""
+    """What the indexes hold of one memory."""
 
-    node: MemoryNode
-    key: tuple[object, ...]
+    says: str
+    texts: "_Texts"
+    has_vectors: bool
+    """Whether they were to be had."""
     vector: Vectors | None
+    """Its own; None also where it says nothing."""
 
 
 class MemoryIndex:
@@ -57,12 +60,15 @@ class MemoryIndex:
         self._known: dict[str, _IndexedMemory] = {}
         self._seen: dict[str, MemoryNode | None] = {}
         """The memories as they were met last; None for one without vectors, which is looked at each time."""
+        self._entries: set[str] = set()
+        """The entries whose raw text the memories have, or had."""
         self._lock = threading.RLock()
 
     def follow(self, graph: QueryGraph, tree: InteractionTree) -> None:
         """Make the indexes hold the memories of this graph and nothing else."""
         nodes = graph.get("nodes", {})
         with self._lock:
+            self._forget(tree.get("entries", {}))
             seen = self._seen.get  # memories are replaced, never changed, so the same object is the same memory
             others = [(i, n) for i, n in nodes.items() if seen(i) is not n]
             added = sum(i not in self._seen for i, _ in others)
@@ -70,10 +76,10 @@ class MemoryIndex:
                 for node_id in [i for i in self._seen if i not in nodes]:
                     self._drop(node_id)
                     del self._seen[node_id]
-            changed = [n for i, n in others if self._is_new(i, n)]
-            if changed:
-                self._take(changed, tree)
-            self._seen.update((i, n if self._known[i].key else None) for i, n in others)
+            met = [(node, _Texts.of(node, tree)) for _, node in others]
+            if changed := [(node, said) for node, said in met if self._is_new(node, said)]:
+                self._take(changed)
+            self._seen.update((i, n if self._known[i].has_vectors else None) for i, n in others)
 
     def similar(
         self,
@@ -104,14 +110,12 @@ class MemoryIndex:
             return self._texts.alike(queries, settings.k, [node_id for node_id, _ in wanted])
 
     def cosines(
-        self, graph: QueryGraph, tree: InteractionTree, node_id: str, others: Sequence[str]
-    ) -> tuple[float, ...]:
-        """Compare a memory with each of the others; zeros where there are no vectors to be had."""
+        self, graph: QueryGraph, tree: InteractionTree, pairs: Mapping[str, Sequence[str]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Compare memories of the graph with others of it; zeros where there are no vectors to be had."""
         with self._lock:
             self.follow(graph, tree)
-            vectors = [self._known[i].vector for i in (node_id, *others)]
-        own = vectors[0]
-        return tuple(0.0 if own is None or other is None else float(other @ own) for other in vectors[1:])
+            return {first: tuple(self._cosine(first, other) for other in others) for first, others in pairs.items()}
 
     def recall(self, graph: QueryGraph, tree: InteractionTree, query: str, settings: Settings) -> list[Recalled]:
         """Choose what a prompt shows: the k best memories, the best passages whosever they are, and some neighbours.
@@ -150,17 +154,26 @@ class MemoryIndex:
         alpha = alpha_for(query, settings.alpha, settings.alpha_zh)
         return self._texts.ranking(query, self._vector(query), alpha=alpha, depth=depth)
 
-    def _is_new(self, node_id: str, node: MemoryNode) -> bool:
-        known = self._known.get(node_id)
-        if known is None or not known.key:  # without a key it was taken in without vectors
-            return True
-        return known.node is not node and known.key != _key(node)
+    def _forget(self, entries: Collection[str]) -> None:
+        """Have memories looked at again whose raw text is there no more."""
+        if gone := {entry for entry in self._entries if entry not in entries}:
+            self._entries -= gone
+            for node_id, known in self._known.items():
+                if any(anchor["entry"] in gone for anchor in known.texts.anchors):
+                    self._seen[node_id] = None
 
-    def _take(self, nodes: Sequence[MemoryNode], tree: InteractionTree) -> None:
-        texts = [_Texts.of(node, tree) for node in nodes]
-        vectors = self._encoder.try_vectors([text for said in texts for text in said.embedded])
+    def _cosine(self, first: str, second: str) -> float:
+        one, other = self._known[first].vector, self._known[second].vector
+        return 0.0 if one is None or other is None else float(one @ other)
+
+    def _is_new(self, node: MemoryNode, said: "_Texts") -> bool:
+        known = self._known.get(node["id"])
+        return known is None or not known.has_vectors or (known.says, known.texts) != (memory_text(node), said)
+
+    def _take(self, changed: Sequence[tuple[MemoryNode, "_Texts"]]) -> None:
+        vectors = self._encoder.try_vectors([text for _, said in changed for text in said.embedded])
         first = 0
-        for node, said in zip(with_progress(nodes, "indexed"), texts, strict=True):
+        for node, said in with_progress(changed, "indexed"):
             own, embedded = node["id"], said.embedded
             rows = None if vectors is None else vectors[first : first + len(embedded)]
             first += len(embedded)
@@ -170,8 +183,10 @@ class MemoryIndex:
             ]
             whole = mean_by_length(rows, [*map(len, embedded)]) if rows is not None and embedded else None
             self._seen[own] = None  # whatever becomes of the others
-            self._texts.put(own, None, parts, tokenize(memory_text(node)), whole)
-            self._known[own] = _IndexedMemory(node, _key(node) if vectors is not None else (), whole)
+            self._entries.update(anchor["entry"] for anchor in said.anchors)
+            says = memory_text(node)
+            self._texts.put(own, None, parts, tokenize(says), whole)
+            self._known[own] = _IndexedMemory(says, said, vectors is not None, whole)
 
     def _drop(self, node_id: str) -> None:
         self._known.pop(node_id, None)
@@ -201,10 +216,6 @@ def embedded_texts(node: MemoryNode, tree: InteractionTree) -> list[str]:
     where it only quotes.
     """
     return _Texts.of(node, tree).embedded
-
-
-def _key(node: MemoryNode) -> tuple[object, ...]:
-    return (memory_text(node), tuple((a["entry"], a["start"], a["end"]) for a in node["anchors"]))
 
 
 class _Texts(NamedTuple):
@@ -237,10 +248,14 @@ class _Texts(NamedTuple):
 
 def _own_words(node: MemoryNode, parts: Iterable[str]) -> str:
     """What a memory says that its passages do not."""
-    raw = "\n".join(parts)
+    if not (raw := "\n".join(parts)):
+        return memory_text(node).strip()
+    words = frozenset(raw.split())
+    lines = dict.fromkeys([node["summary"], node["context"], *node["keywords"]])
+    if not (left := [line for line in lines if line not in raw and not words.issuperset(line.split())]):
+        return ""
     known = frozenset(tokenize(raw))
-    lines = dict.fromkeys([node["summary"], node["context"], ", ".join(node["keywords"])])
-    return "\n".join(line for line in lines if line not in raw and not known.issuperset(tokenize(line)))
+    return "\n".join(line for line in left if not known.issuperset(tokenize(line)))
 
 
 def _below_title(texts: Sequence[str]) -> list[str]:

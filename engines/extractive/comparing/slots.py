@@ -7,6 +7,7 @@ from typing import Final
 
 from agentic_memory_bank.engines.extractive.comparing.edits import Clash, other_time, value_clash
 from agentic_memory_bank.engines.extractive.reading import lexicon
+from agentic_memory_bank.engines.extractive.reading.concepts import forms_of
 from agentic_memory_bank.engines.extractive.reading.sentence import Sentence, value_key
 from agentic_memory_bank.engines.extractive.reading.values import Value, agree, comparable
 
@@ -17,7 +18,8 @@ _COPULAS: Final = frozenset({"is", "was", "are", "were"})
 _VERBS: Final = _COPULAS | {"has", "have", "had", "will", "can", "did", "does"}
 _DENIAL_SHARE: Final = 0.6
 _SCOPE: Final = 5
-_RELATIVE: Final = frozenset(("that", "which", "who", "whose", "whoever"))
+_RELATIVE: Final = frozenset(("that", "which", "who"))
+_AUXILIARIES: Final = _VERBS | {"do", "would", "could", "may", "must", "should", "need", "am", "be"}
 _PRONOUNS: Final = frozenset({"it", "he", "she", "they", "its", "his", "her", "their", "the", "this"})
 
 
@@ -268,20 +270,27 @@ def _twice(sentence: Sentence) -> bool:
 
 def _denied(denying: Sentence, stating: Sentence) -> bool:
     scope = _scope(denying)
-    return bool(scope) and len(scope & stating.content) * 2 >= len(scope)
+    if scope and _says_which(denying):
+        return not stating.content.isdisjoint(forms_of(scope[0]))
+    words = frozenset(scope)
+    return bool(words) and len(words & stating.content) * 2 >= len(words)
 
 
-def _scope(sentence: Sentence) -> set[str]:
-    """The words that are denied; in a clause that says which one is meant ("a plot that is not worked"), the first."""
+def _scope(sentence: Sentence) -> list[str]:
+    """The words that are denied, in order."""
     denial = sentence.denials[0]
-    start, clause = denial.end, denial.clause
-    before = [unit.key for unit in sentence.units if unit.end <= denial.start][-2:]
     following = [
         unit.key
         for unit in sentence.units
-        if unit.start >= start and unit.clause == clause and unit.kind in ("word", "han", "name")
+        if unit.start >= denial.end and unit.clause == denial.clause and unit.kind in ("word", "han", "name")
     ]
-    return set(following[: _SCOPE if _RELATIVE.isdisjoint(before) else 1])
+    return following[:_SCOPE]
+
+
+def _says_which(sentence: Sentence) -> bool:
+    """Whether what is denied only says which one is meant ("a plot that is not worked", "who never pays")."""
+    before = [unit.key for unit in sentence.units if unit.end <= sentence.denials[0].start][-2:]
+    return before[-1:] == ["who"] or (len(before) == 2 and before[0] in _RELATIVE and before[1] in _AUXILIARIES)
 
 
 def _denied_span(denying: Sentence, stating: Sentence) -> tuple[int, int]:

@@ -3,9 +3,10 @@
 For each document of the evaluation set's `longctx` (50, 200 and 800 paragraphs), the share of gold paragraphs whose
 text stands whole in the prompt's memory block is compared with what the retrieval index alone finds with the same
 number of paragraphs; and the CPU time of a run with that of encoding each sentence once, cold cache and model loading
-on both sides. Then 1.5 MB of text become a memory of pages: what memorizing it and the first question of a new process
-cost. Memorizing is also killed while it makes vectors (of hashes): how many that were made are not kept, and of how
-many batches it has told. With `--file`, also checks that every quote of an answer stands verbatim in a document.
+on both sides, in each runtime that is installed. Then 1.5 MB of text become a memory of pages: what memorizing it and
+the first question of a new process cost. Memorizing is also killed while it makes vectors (of hashes): how many that
+were made are not kept, and of how many batches it has told. With `--file`, also checks that every quote of an answer
+stands verbatim in a document.
 """
 
 import argparse
@@ -178,7 +179,7 @@ def _document(folder: Path | None, most: int) -> Path:
 
 
 def _time(file: Path) -> bool:
-    """Both sides in fresh processes, one after the other, twice; the better time of each counts. In each runtime."""
+    """Both sides in fresh processes, one after the other, twice; the better time of each counts."""
     met: list[bool] = []
     size, command = file.stat().st_size, [sys.executable, __file__, "--file", str(file), "--side"]
     for runtime in ("onnx", "openvino") if find_spec("openvino") else ("onnx",):

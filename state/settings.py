@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Sensitive = Literal["health", "religion", "politics", "sexuality"]
 """Topics that can be left out of memories."""
 EmbeddingBackend = Literal["onnx", "openvino", "pytorch"]
-"""What runs all-MiniLM-L6-v2. Its vectors agree to the third digit; PyTorch takes seconds to load."""
+"""What runs all-MiniLM-L6-v2. Its vectors hardly differ. PyTorch takes seconds to load; any other model needs it."""
 
 
 def _named_embeddings(name: str | None) -> str | None:

@@ -14,7 +14,7 @@ from agentic_memory_bank.state.settings import Settings
 
 
 def analyze_related(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) -> MemoryBankUpdate:
-    """Draw `related` edges and refresh context and keywords of both ends, with new vectors."""
+    """Draw `related` edges and refresh context and keywords of both ends, with the names of their vectors."""
     pairings = clear_pairings(state, runtime, deps)
     asked = {(p.fresh.id, candidate.id) for p in pairings for candidate in p.candidates}
     links = [ln for ln in deps.engine.find_related(pairings) if (ln.fresh, ln.existing) in asked] if pairings else []

@@ -141,9 +141,9 @@ class BankDeps(EngineDeps[Engine]):
             for first, found in cosines.items()
         ]
 
-    def vector_key(self, node: MemoryNode, tree: InteractionTree) -> str:
-        """Name the vector of a memory by what it is made of."""
-        return self.encoder.key("\n".join(embedded_texts(node, tree)))
+    def vector_key(self, embedded: Sequence[str]) -> str:
+        """Name the vector of a memory by the texts that it is made of."""
+        return self.encoder.key("\n".join(embedded))
 
     def refresh(self, state: MemoryBankState, updates: Mapping[str, Refresh]) -> list[GraphEdit]:
         """Make edits that give memories new context and keywords, and the key of the vector that goes with them."""
@@ -153,7 +153,7 @@ class BankDeps(EngineDeps[Engine]):
             if node_id in nodes:
                 keywords = list(new.keywords)
                 revised: MemoryNode = {**nodes[node_id], "context": new.context, "keywords": keywords}
-                key = self.vector_key(revised, state["interaction_tree"])
+                key = self.vector_key(embedded_texts(revised, state["interaction_tree"]))
                 edits.append(query_graph.revise(node_id, new.context, keywords, key, state["now"]))
         return edits
 

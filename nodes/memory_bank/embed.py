@@ -16,5 +16,5 @@ def embed(state: MemoryBankState, runtime: Runtime[Settings], deps: BankDeps) ->
     texts = {node_id: embedded_texts(nodes[node_id], tree) for node_id in state["fresh"] if node_id in nodes}
     runtime.stream_writer({"stage": "embed", "memories": len(texts)})
     deps.encoder.vectors([text for said in texts.values() for text in said], embedding_progress(runtime, "embed"))
-    keys = {node_id: deps.encoder.key("\n".join(said)) for node_id, said in texts.items()}
+    keys = {node_id: deps.vector_key(said) for node_id, said in texts.items()}
     return {"query_graph": [query_graph.embed(keys)]}

@@ -27,6 +27,12 @@ def say(memories: Memories, words: str) -> str:
     return output["messages"][-1].text
 
 
+def have_forgotten(memories: Memories, wish: str) -> None:
+    """Wish something forgotten, and say yes where that is asked about."""
+    if say(memories, wish).rstrip().endswith(("?", "？")):
+        say(memories, "Yes." if wish.isascii() else "是的")
+
+
 def left(memories: Memories) -> str:
     return "\n".join(one["text"] for one in memories.list(user="ana", replaced=True, limit=100).records)
 
@@ -112,8 +118,7 @@ def test_what_stands_beside_it_without_a_comma_stays(
 ) -> None:
     know(memories, said)
 
-    if say(memories, wish).rstrip().endswith(("?", "？")):
-        say(memories, "Yes." if wish.isascii() else "是的")
+    have_forgotten(memories, wish)
 
     assert gone not in left(memories)
     assert kept in left(memories)
@@ -131,8 +136,7 @@ def test_a_second_amount_goes_with_the_first(memories: Memories) -> None:
 def test_who_is_named_after_something_was_told_of_them_goes_with_that(memories: Memories) -> None:
     know(memories, "偷偷说，我喜欢上一个人，化学系的，叫程野，给我们社打灯光的", "我在学俄语")
 
-    if say(memories, "程野的事全删掉").rstrip().endswith("？"):
-        say(memories, "是的")
+    have_forgotten(memories, "程野的事全删掉")
 
     assert "喜欢" not in left(memories)
     assert "灯光" not in left(memories)
@@ -142,8 +146,7 @@ def test_who_is_named_after_something_was_told_of_them_goes_with_that(memories: 
 def test_her_is_whom_the_wish_names_and_nobody_else(memories: Memories) -> None:
     know(memories, "I live on a boat called Kittiwake, she's moored at Fradley. Mrs Abernathy has an old Bechstein.")
 
-    if say(memories, "Mrs Abernathy has moved away, so delete everything about her.").rstrip().endswith("?"):
-        say(memories, "Yes.")
+    have_forgotten(memories, "Mrs Abernathy has moved away, so delete everything about her.")
 
     assert "Abernathy" not in left(memories)
     assert "Kittiwake" in left(memories)
@@ -152,8 +155,7 @@ def test_her_is_whom_the_wish_names_and_nobody_else(memories: Memories) -> None:
 def test_kin_are_forgotten_by_whatever_they_are_called(memories: Memories) -> None:
     know(memories, "Dr Gokhale has changed Baba's insulin. My cat is Miso.")
 
-    if say(memories, "Kindly delete my father's insulin").rstrip().endswith("?"):
-        say(memories, "Yes.")
+    have_forgotten(memories, "Kindly delete my father's insulin")
 
     assert "insulin" not in left(memories)
     assert "Miso" in left(memories)

@@ -88,9 +88,8 @@ class LocalEmbeddings(Embeddings):
 
     all-MiniLM-L6-v2 runs in ONNX Runtime or OpenVINO; PyTorch is loaded for any other model. A text longer than the
     model's window is embedded in parts, cut at sentence ends or white space; its vector is the mean of theirs, weighted
-    by length.
-    Loading sets `TOKENIZERS_PARALLELISM` to `false` unless it is set already: otherwise the tokenizer complains on
-    stderr whenever the process forks.
+    by length. Loading sets `TOKENIZERS_PARALLELISM` to `false` unless it is set already: otherwise the tokenizer
+    complains on stderr whenever the process forks.
 
     Args:
         path: The folder of the model. Default: all-MiniLM-L6-v2, wherever it is.

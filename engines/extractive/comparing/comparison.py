@@ -34,6 +34,7 @@ _TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof", "sir", "miss"))
 _MAX_CANDIDATES: Final = 3
 _MAX_POSTINGS: Final = 40
 _NEAR_COPY: Final = 0.8
+_MERGE: Final = 0.8
 _CONTRASTING: Final = frozenset(lexicon.WORD_CLASSES) | {word for pair in lexicon.OPPOSITES for word in pair}
 _SPELLING: Final = 0.5
 _SHORT_EDIT: Final = 4
@@ -66,7 +67,7 @@ class Comparison:
     score: float
 
 
-def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_share: float = 0.7) -> Comparison:
+def compare(a: str, b: str, cosine: float, *, merge_cosine: float = _MERGE, merge_share: float = 0.7) -> Comparison:
     """Judges how two texts relate; the same answer whichever comes first.
 
     Args:
@@ -80,7 +81,7 @@ def compare(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_s
 
 
 def compare_all(
-    a: str, b: str, cosine: float, *, merge_cosine: float = 0.8, merge_share: float = 0.7
+    a: str, b: str, cosine: float, *, merge_cosine: float = _MERGE, merge_share: float = 0.7
 ) -> list[Comparison]:
     """Judge how two texts relate, as `compare`; where they contradict each other in several sentences, each of these.
 
@@ -98,12 +99,9 @@ def compare_all(
     return _compared(a, b, cosine, merge_cosine, merge_share)
 
 
-def may_say_the_same(a: str, b: str, cosine: float, *, merge_cosine: float = 0.8) -> bool:
-    """Whether `compare_all` can find that two texts say the same at all: told at once, where their vectors exclude it.
-
-    Chinese texts may say the same whatever their vectors are.
-    """
-    return cosine >= merge_cosine or CJK_RUN.search(a + b) is not None or a.split() == b.split()
+def may_say_the_same(a: str, b: str, cosine: float) -> bool:
+    """Whether `compare_all` can find that two texts say the same; vectors can exclude that of any but Chinese ones."""
+    return cosine >= _MERGE or any(map(CJK_RUN.search, (a, b))) or a.split() == b.split()
 
 
 def _compared(a: str, b: str, cosine: float, merge_cosine: float, merge_share: float) -> list[Comparison]:
